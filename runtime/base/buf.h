@@ -20,7 +20,8 @@ typedef struct ebb_buf {
     size_t n;
     size_t room; /* allocated, the NUL not counted */
     size_t bytes_max;
-    bool failed; /* a write did not fit or found no memory */
+    bool failed; /* a write did not fit or found no memory; so do all later */
+    bool starved; /* it was memory */
 } ebb_buf;
 
 /* An empty buffer of at most bytes_max bytes (0: any number). */
@@ -29,7 +30,7 @@ void ebb_buf_init(ebb_buf *buf, size_t bytes_max);
 /* Frees the bytes and keeps the maximum; safe on a zeroed struct. */
 void ebb_buf_clear(ebb_buf *buf);
 
-/* Forgets the bytes and keeps the allocation. */
+/* Forgets the bytes and the failure, keeps the allocation. */
 void ebb_buf_reset(ebb_buf *buf);
 
 /*
@@ -48,7 +49,10 @@ void ebb_buf_grew(ebb_buf *buf, size_t n);
 /* Removes the first n bytes. */
 void ebb_buf_drop(ebb_buf *buf, size_t n);
 
-/* The bytes, NUL-terminated, now the caller's (ebb_mem_free); empty after. */
+/*
+ * The bytes, NUL-terminated, now the caller's (ebb_mem_free); empty after.
+ * NULL if a write failed; the buffer then keeps what it has.
+ */
 char *ebb_buf_take(ebb_buf *buf);
 
 /* EBB_LIMIT_EXCEEDED or EBB_NO_MEMORY when a write failed, else 0. */

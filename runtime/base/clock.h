@@ -26,7 +26,7 @@ double ebb_clock_random(const ebb_clock *clock);
 
 #define EBB_CLOCK_ISO_BYTES 32
 
-/* YYYY-MM-DDTHH:MM:SS.mmmZ */
+/* YYYY-MM-DDTHH:MM:SS.mmmZ, clamped to the years 0000 to 9999. */
 void ebb_clock_iso(int64_t wall_ms, char out[EBB_CLOCK_ISO_BYTES]);
 
 /*
