@@ -32,7 +32,11 @@ typedef struct ebb_box_limits {
 
 typedef struct ebb_box_config {
     const char *id;      /* of the sandbox, for messages */
-    const char *dir;     /* its state directory; holds home/ and the socket */
+    /*
+     * Its state directory, made by the caller with home/ in it: dir is ours
+     * and 0711 (0700 for a plain user), home is uid's (and its gid's).
+     */
+    const char *dir;
     uid_t uid;           /* host uid to run under; never 0 */
     bool network;        /* share the host's network; else none */
     ebb_box_limits limits;
@@ -62,6 +66,13 @@ void ebb_box_stop(ebb_box *box, ebb_loop_fn *done, void *context);
 
 /* Only before ready or after death or stop. */
 void ebb_box_free(ebb_box *box);
+
+/*
+ * The host's pid of a process whose death by SIGKILL ends everything inside
+ * (bubblewrap with --die-with-parent, or the first process itself): what a
+ * later service must kill if this one is killed. 0 before ready.
+ */
+pid_t ebb_box_pid(const ebb_box *box);
 
 /* Stops or continues every process inside; done says how it went. */
 typedef void ebb_box_done_fn(void *context, const ebb_err *err);

@@ -37,6 +37,7 @@ typedef struct ebb_envd ebb_envd;               /* envd.h */
 typedef struct ebb_interpreter ebb_interpreter; /* interpreter.h */
 typedef struct ebb_sandbox_log ebb_sandbox_log; /* logs.h */
 typedef struct ebb_sandbox_meter ebb_sandbox_meter; /* metrics.h */
+typedef struct ebb_lifecycle ebb_lifecycle;
 
 struct ebb_sandbox {
     ebb_sandbox *next;
@@ -52,12 +53,13 @@ struct ebb_sandbox {
     ebb_value *allow_internet; /* as asked for: null or a bool */
     char *dir;
     uid_t uid;
-    ebb_box *box;
+    ebb_box *box; /* NULL while paused without memory */
     ebb_loop_timer *expiry;
     ebb_envd *envd;
     ebb_interpreter *interpreter;
     ebb_sandbox_log *log;
     ebb_sandbox_meter *meter;
+    ebb_lifecycle *life; /* lifecycle.c's own */
 };
 
 /*
@@ -70,6 +72,18 @@ void ebb_envd_free(ebb_envd *envd);
 bool ebb_envd_exited(ebb_envd *envd, uint32_t pid, int status);
 /* Takes an exchange of port 49983; the token and user checks are envd's. */
 void ebb_envd_request(ebb_envd *envd, ebb_exchange *exchange);
+/*
+ * Cuts every open exchange, before a pause; commands and watchers stay. free
+ * cuts them, too.
+ */
+void ebb_envd_cancel(ebb_envd *envd);
+/*
+ * Whether the exchange, a /files request that names no sandbox, carries a
+ * signature that this sandbox's token makes valid (expired or not: envd says
+ * that itself). Also for sandboxes without an envd (paused).
+ */
+bool ebb_envd_signature_matches(const ebb_sandbox *sandbox,
+                                const ebb_exchange *exchange);
 
 ebb_interpreter *ebb_interpreter_new(ebb_sandbox *sandbox, ebb_err *err);
 void ebb_interpreter_free(ebb_interpreter *interpreter);
@@ -78,6 +92,8 @@ bool ebb_interpreter_exited(ebb_interpreter *interpreter, uint32_t pid,
 /* Takes an exchange of port 49999. */
 void ebb_interpreter_request(ebb_interpreter *interpreter,
                              ebb_exchange *exchange);
+/* Cuts every open exchange, before a pause; contexts stay. */
+void ebb_interpreter_cancel(ebb_interpreter *interpreter);
 
 /* Adds a line to the sandbox's log (GET /v2/sandboxes/{id}/logs). */
 void ebb_sandbox_log_add(ebb_sandbox *sandbox, const char *level,
