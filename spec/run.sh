@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Runs parts of the tests and counts them: run.sh BUILD PART…
 # Every part speaks TAP; the tally prints what failed, and one line in all:
 # "N passed, N failed, N skipped".
