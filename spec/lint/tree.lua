@@ -63,38 +63,36 @@ function tree:find(dirs, suffixes)
   return out
 end
 
--- C source with the inside of its comments and strings blanked, line by line
--- as before, so that a plain search finds code only.
+-- Where a comment or literal that begins at `from` ends; nil: it is neither.
+local function blank_end(text, from)
+  local first, two = text:sub(from, from), text:sub(from, from + 1)
+  if two == "/*" then
+    return select(2, text:find("*/", from + 2, true)) or #text
+  elseif two == "//" then
+    return (text:find("\n", from, true) or #text + 1) - 1
+  elseif first == "/" then
+    return nil
+  end
+  local stop = from + 1
+  while stop <= #text and text:sub(stop, stop) ~= first do
+    stop = stop + (text:sub(stop, stop) == "\\" and 2 or 1)
+  end
+  return stop
+end
+
+-- C source with its comments and literals blanked, line by line as before, so
+-- that a plain search finds code only.
 function tree.code_of(text)
   local out, at = {}, 1
-  local function blank(piece)
-    return (piece:gsub("[^\n]", " "))
-  end
-  while at <= #text do
-    local from = text:find("[/\"']", at)
-    if not from then
-      break
+  local from = text:find("[/\"']", at)
+  while from do
+    local stop = blank_end(text, from)
+    if stop then
+      out[#out + 1] = text:sub(at, from - 1)
+      out[#out + 1] = (text:sub(from, stop):gsub("[^\n]", " "))
+      at = stop + 1
     end
-    out[#out + 1] = text:sub(at, from - 1)
-    local two, stop = text:sub(from, from + 1)
-    if two == "/*" then
-      stop = select(2, text:find("*/", from + 2, true))
-    elseif two == "//" then
-      stop = (text:find("\n", from, true) or #text + 1) - 1
-    elseif two:sub(1, 1) == "/" then
-      out[#out + 1] = "/"
-      at = from + 1
-      goto continue
-    else
-      stop = from + 1
-      while stop <= #text and text:sub(stop, stop) ~= two:sub(1, 1) do
-        stop = stop + (text:sub(stop, stop) == "\\" and 2 or 1)
-      end
-    end
-    stop = stop or #text
-    out[#out + 1] = blank(text:sub(from, stop))
-    at = stop + 1
-    ::continue::
+    from = text:find("[/\"']", (stop or from) + 1)
   end
   out[#out + 1] = text:sub(at)
   return table.concat(out)
