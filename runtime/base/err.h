@@ -60,7 +60,7 @@ typedef enum ebb_code {
 typedef struct ebb_err {
     ebb_code code;
     int status;             /* HTTP status, errno or CURLcode; 0 if none */
-    int64_t retry_after_ms; /* what the server asked for; 0 if nothing */
+    int64_t retry_after_ms; /* asked for by the server; 0: nothing, -1: never */
     char msg[EBB_ERR_MSG_BYTES]; /* UTF-8, NUL-terminated, one line */
 } ebb_err;
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum ebb_retry_class {
@@ -26,6 +27,12 @@ const char *ebb_retry_class_name(ebb_retry_class retry_class);
 int ebb_retry_class_find(const char *name, ebb_retry_class *retry_class);
 
 int ebb_retry_attempts(ebb_retry_class retry_class);
+
+/*
+ * Whether trying again can help: by the code, unless the server said so
+ * itself (retry_after_ms above 0: yes, below: no).
+ */
+bool ebb_retry_helps(const ebb_err *err);
 
 /*
  * The wait in ms before the next attempt after attempt number `made` failed
