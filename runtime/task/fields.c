@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+#include "task/fields.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "task/place.h"
+
+#define INPUT_BYTES_MAX 4000000
+
+static const char *const type_names[] = {
+    [EBB_FIELD_STRING] = "string", [EBB_FIELD_BOOL] = "bool",
+    [EBB_FIELD_INT] = "int",       [EBB_FIELD_NUMBER] = "number",
+    [EBB_FIELD_MAP] = "map",       [EBB_FIELD_LIST] = "list",
+    [EBB_FIELD_ANY] = "any",
+};
+
+static const char *got(const ebb_value *value)
+{
+    switch (ebb_value_type(value)) {
+    case EBB_NULL:
+        return "nil";
+    case EBB_BOOL:
+        return "bool";
+    case EBB_INT:
+    case EBB_FLOAT:
+        return "number";
+    case EBB_STRING:
+        return "string";
+    case EBB_ARRAY:
+        return "list";
+    case EBB_OBJECT:
+        return "map";
+    }
+    return "nothing";
+}
+
+static ebb_value *copied(const ebb_value *value, ebb_err *err)
+{
+    ebb_value *copy = ebb_value_copy(value);
+
+    if (copy == NULL)
+        ebb_err_set(err, EBB_NO_MEMORY, "copy of an input");
+    return copy;
+}
+
+static ebb_value *made(ebb_value *value, ebb_err *err)
+{
+    if (value == NULL)
+        ebb_err_set(err, EBB_NO_MEMORY, "copy of an input");
+    return value;
+}
+
+static ebb_value *not_a_choice(const ebb_place *at, const ebb_field *field,
+                               const char *text, ebb_err *err)
+{
+    char list[160] = "", quoted[EBB_SHOWN_BYTES];
+
+    for (const char *const *c = field->choices; *c != NULL; c++) {
+        size_t n = strlen(list);
+        snprintf(list + n, sizeof list - n, "%s%s", n > 0 ? ", " : "", *c);
+    }
+    return ebb_place_wrong(at, err, "expected one of %s, got \"%s\"", list,
+                 ebb_place_shown(text, quoted));
+}
+
+static ebb_value *check_string(const ebb_place *at, const ebb_field *field,
+                               const ebb_value *value, ebb_err *err)
+{
+    size_t n = 0;
+    const char *text = ebb_value_get_string(value, &n);
+
+    if (text == NULL)
+        return ebb_place_wrong(at, err, "expected string, got %s", got(value));
+    if ((field->flags & EBB_FIELD_NOT_BLANK) &&
+        strspn(text, " \t\r\n\v\f") == n)
+        return ebb_place_wrong(at, err, "must not be blank");
+    if ((field->flags & EBB_FIELD_NO_NUL) && memchr(text, '\0', n) != NULL)
+        return ebb_place_wrong(at, err, "must not hold a NUL byte");
+    for (size_t i = 0; field->choices != NULL; i++) {
+        if (field->choices[i] == NULL)
+            return not_a_choice(at, field, text, err);
+        if (strlen(field->choices[i]) == n &&
+            memcmp(field->choices[i], text, n) == 0)
+            break;
+    }
+    return copied(value, err);
+}
+
+static bool outside(const ebb_field *field, double number)
+{
+    return field->min != field->max &&
+           (number < field->min || number > field->max);
+}
+
+static int check_range(const ebb_place *at, const ebb_field *field,
+                       double *number, ebb_err *err)
+{
+    if ((field->flags & EBB_FIELD_CLAMP) && outside(field, *number))
+        *number = *number < field->min ? field->min : field->max;
+    if ((field->flags & EBB_FIELD_POSITIVE) && !(*number > 0))
+        ebb_place_wrong(at, err, "expected a number above 0, got %.17g",
+                        *number);
+    else if (outside(field, *number))
+        ebb_place_wrong(at, err, "expected %.17g to %.17g, got %.17g",
+                        field->min, field->max, *number);
+    else
+        return 0;
+    return -1;
+}
+
+/*
+ * An int may come as a float without fraction: lua-cjson and JavaScript make
+ * no difference. One that is clamped anyway may have a fraction, which goes.
+ */
+static ebb_value *check_number(const ebb_place *at, const ebb_field *field,
+                               const ebb_value *value, ebb_err *err)
+{
+    ebb_type type = ebb_value_type(value);
+    double number = ebb_value_get_float(value), asked;
+    bool whole = field->type == EBB_FIELD_INT;
+
+    if (type != EBB_INT && type != EBB_FLOAT)
+        return ebb_place_wrong(at, err, "expected %s, got %s", type_names[field->type],
+                     got(value));
+    if (!isfinite(number))
+        return ebb_place_wrong(at, err, "expected a finite number");
+    if (whole && (field->flags & EBB_FIELD_CLAMP))
+        number = trunc(number);
+    if (whole && number != trunc(number))
+        return ebb_place_wrong(at, err, "expected a whole number, got %.17g", number);
+    asked = number;
+    if (check_range(at, field, &number, err) != 0)
+        return NULL;
+    if (type == EBB_INT && number == asked)
+        return copied(value, err);
+    if (!whole)
+        return made(ebb_value_float(number), err);
+    if (number < -0x1p63 || number >= 0x1p63)
+        return ebb_place_wrong(at, err, "%.17g is beyond a 64-bit integer", number);
+    return made(ebb_value_int((int64_t)number), err);
+}
+
+static ebb_value *check_map(const ebb_place *at, const ebb_field *field,
+                            const ebb_value *value, ebb_err *err)
+{
+    void *next = NULL;
+    const char *key;
+    ebb_value *member;
+
+    if (ebb_value_type(value) == EBB_ARRAY && ebb_value_size(value) == 0)
+        return made(ebb_value_object(), err);
+    if (ebb_value_type(value) != EBB_OBJECT)
+        return ebb_place_wrong(at, err, "expected map, got %s", got(value));
+    while (ebb_value_next(value, &next, &key, &member)) {
+        char quoted[EBB_SHOWN_BYTES];
+        ebb_place here = { at, ebb_place_shown(key, quoted), 0 };
+        size_t n = 0;
+        const char *text = ebb_value_get_string(member, &n);
+
+        if (text == NULL)
+            return ebb_place_wrong(&here, err, "expected string, got %s", got(member));
+        if ((field->flags & EBB_FIELD_NO_NUL) && memchr(text, '\0', n))
+            return ebb_place_wrong(&here, err, "must not hold a NUL byte");
+    }
+    return copied(value, err);
+}
+
+/* A list holds objects, whose fields are checked as the input's own. */
+static ebb_value *check_object(const ebb_place *at, const ebb_field *fields,
+                               size_t count, const ebb_value *input,
+                               ebb_err *err);
+
+static ebb_value *check_list(const ebb_place *at, const ebb_field *field,
+                             const ebb_value *value, ebb_err *err)
+{
+    size_t n = ebb_value_size(value);
+    ebb_type type = ebb_value_type(value);
+    ebb_value *out;
+
+    if (type != EBB_ARRAY && !(type == EBB_OBJECT && n == 0))
+        return ebb_place_wrong(at, err, "expected list, got %s", got(value));
+    if (outside(field, (double)n))
+        return ebb_place_wrong(at, err, "expected %.17g to %.17g entries, got %zu",
+                     field->min, field->max, n);
+    out = made(ebb_value_array(), err);
+    for (size_t i = 0; out != NULL && i < n; i++) {
+        ebb_place here = { at, NULL, i + 1 };
+        ebb_value *entry = check_object(&here, field->items,
+                                        field->items_count,
+                                        ebb_value_at(value, i), err);
+        if (entry != NULL && ebb_value_add(out, entry) == 0)
+            continue;
+        if (entry != NULL)
+            ebb_err_set(err, EBB_NO_MEMORY, "copy of an input");
+        ebb_value_free(out);
+        out = NULL;
+    }
+    return out;
+}
+
+static ebb_value *check_field(const ebb_place *at, const ebb_field *field,
+                              const ebb_value *value, ebb_err *err)
+{
+    switch (field->type) {
+    case EBB_FIELD_STRING:
+        return check_string(at, field, value, err);
+    case EBB_FIELD_BOOL:
+        if (ebb_value_type(value) != EBB_BOOL)
+            return ebb_place_wrong(at, err, "expected bool, got %s", got(value));
+        return copied(value, err);
+    case EBB_FIELD_INT:
+    case EBB_FIELD_NUMBER:
+        return check_number(at, field, value, err);
+    case EBB_FIELD_MAP:
+        return check_map(at, field, value, err);
+    case EBB_FIELD_LIST:
+        return check_list(at, field, value, err);
+    case EBB_FIELD_ANY:
+        return copied(value, err);
+    }
+    return ebb_place_wrong(at, err, "has no type");
+}
+
+static int check_names(const ebb_place *at, const ebb_field *fields, size_t count,
+                       const ebb_value *input, ebb_err *err)
+{
+    void *next = NULL;
+    const char *key, *near;
+    ebb_value *member;
+    char quoted[EBB_SHOWN_BYTES];
+
+    while (ebb_value_next(input, &next, &key, &member)) {
+        size_t i = 0;
+        while (i < count && strcmp(fields[i].name, key) != 0)
+            i++;
+        if (i < count)
+            continue;
+        near = ebb_fields_nearest(key, fields, count);
+        ebb_place_shown(key, quoted);
+        if (near != NULL)
+            ebb_place_wrong(at, err, "unknown field '%s' (did you mean '%s'?)", quoted,
+                  near);
+        else
+            ebb_place_wrong(at, err, "unknown field '%s'", quoted);
+        return -1;
+    }
+    return 0;
+}
+
+/* The checked value of one field, the default of an absent one, or nothing. */
+static int set_field(const ebb_place *at, const ebb_field *field,
+                     const ebb_value *given, ebb_value *out, ebb_err *err)
+{
+    ebb_place here = { at, field->name, 0 };
+    ebb_value *value;
+
+    if (ebb_value_type(given) != EBB_NULL ||
+        (field->flags & EBB_FIELD_REQUIRED)) {
+        value = check_field(&here, field, given, err);
+    } else if (field->otherwise != NULL) {
+        value = ebb_value_parse(field->otherwise, strlen(field->otherwise), 0,
+                                err);
+    } else {
+        return 0;
+    }
+    if (value == NULL)
+        return -1;
+    if (ebb_value_set(out, field->name, value) != 0)
+        return ebb_err_set(err, EBB_NO_MEMORY, "copy of an input");
+    return 0;
+}
+
+static ebb_value *check_object(const ebb_place *at, const ebb_field *fields,
+                               size_t count, const ebb_value *input,
+                               ebb_err *err)
+{
+    ebb_type type = ebb_value_type(input);
+    ebb_value *out;
+
+    if (type == EBB_ARRAY && ebb_value_size(input) == 0)
+        input = NULL; /* Lua's {} says neither list nor map. */
+    else if (type != EBB_OBJECT)
+        return ebb_place_wrong(at, err, "expected map, got %s", got(input));
+    if (check_names(at, fields, count, input, err) != 0)
+        return NULL;
+    out = made(ebb_value_object(), err);
+    for (size_t i = 0; out != NULL && i < count; i++)
+        if (set_field(at, &fields[i], ebb_value_find(input, fields[i].name),
+                      out, err) != 0) {
+            ebb_value_free(out);
+            out = NULL;
+        }
+    return out;
+}
+
+ebb_value *ebb_fields_check(const char *task, const ebb_field *fields,
+                            size_t count, const ebb_value *input,
+                            ebb_err *err)
+{
+    ebb_place top = { NULL, task, 0 };
+    ebb_value *nothing = NULL, *out = NULL;
+
+    if (ebb_value_type(input) == EBB_NULL) {
+        nothing = made(ebb_value_object(), err);
+        if (nothing == NULL)
+            return NULL;
+        input = nothing;
+    }
+    if (ebb_value_length(input) > INPUT_BYTES_MAX)
+        ebb_err_set(err, EBB_LIMIT_EXCEEDED,
+                    "%s: the input is above %d bytes of JSON", task,
+                    INPUT_BYTES_MAX);
+    else
+        out = check_object(&top, fields, count, input, err);
+    ebb_value_free(nothing);
+    return out;
+}
