@@ -5,7 +5,7 @@
  * The event loop: one thread, libuv below. It owns no protocol. Callbacks come
  * from inside ebb_loop_run only, never from the function that asked for them.
  *
- * Everything but ebb_loop_post belongs to the loop's thread.
+ * Everything but ebb_loop_post and ebb_loop_wake belongs to the loop's thread.
  */
 
 #include "base/err.h"
@@ -25,7 +25,10 @@ typedef void ebb_loop_fn(void *context);
  */
 ebb_loop *ebb_loop_new(void *host_loop, ebb_err *err);
 
-/* Timers and watches must be freed before. */
+/*
+ * Timers, watches and signals must be freed before. On a host's loop the last
+ * memory goes in the host's next turn. NULL is fine.
+ */
 void ebb_loop_free(ebb_loop *loop);
 
 bool ebb_loop_is_hosted(const ebb_loop *loop);
@@ -35,6 +38,12 @@ bool ebb_loop_is_hosted(const ebb_loop *loop);
  * first event, runs everything that is ready, returns. Not on a host's loop.
  */
 void ebb_loop_run(ebb_loop *loop, int timeout_ms);
+
+/*
+ * Makes ebb_loop_run return, or not wait if it is not running. From any thread
+ * or signal handler.
+ */
+void ebb_loop_wake(ebb_loop *loop);
 
 /*
  * For hosts with their own epoll: readable when there is something to run; but
@@ -74,6 +83,7 @@ typedef void ebb_loop_watch_fn(void *context, unsigned events);
  * Watches a descriptor (socket, pipe, pidfd; not a regular file). An error on
  * it is reported as EBB_READABLE | EBB_HANGUP. The descriptor must stay open
  * until the watch is freed; it is not closed here. events 0 stops watching.
+ * The descriptor becomes non-blocking; a loop has one watch per descriptor.
  */
 ebb_loop_watch *ebb_loop_watch_new(ebb_loop *loop, int fd,
                                    ebb_loop_watch_fn *fn, void *context,
@@ -87,4 +97,4 @@ typedef struct ebb_loop_signal ebb_loop_signal;
 ebb_loop_signal *ebb_loop_signal_new(ebb_loop *loop, int signum,
                                      ebb_loop_fn *fn, void *context,
                                      ebb_err *err);
-void ebb_loop_signal_free(ebb_loop_signal *signal);
+void ebb_loop_signal_free(ebb_loop_signal *signal); /* NULL is fine */
