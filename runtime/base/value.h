@@ -45,7 +45,7 @@ EBB_API ebb_value *ebb_value_text(const char *text); /* NUL-terminated */
 EBB_API ebb_value *ebb_value_array(void);
 EBB_API ebb_value *ebb_value_object(void);
 
-/* A deep copy. */
+/* A deep copy; NULL means no memory, or nesting beyond the maximum. */
 EBB_API ebb_value *ebb_value_copy(const ebb_value *value);
 EBB_API void ebb_value_free(ebb_value *value); /* NULL is fine */
 
@@ -111,11 +111,14 @@ EBB_API ebb_value *ebb_value_parse(const char *text, size_t n,
 #define EBB_WRITE_SORTED 2u /* keys by bytes: the canonical form */
 #define EBB_WRITE_ASCII 4u  /* every other character as \uXXXX */
 
-/* JSON text, NUL-terminated, freed with ebb_mem_free; n may be NULL. */
+/*
+ * JSON text, NUL-terminated, freed with ebb_mem_free; n may be NULL. NULL
+ * means no memory, or nesting beyond the maximum.
+ */
 EBB_API char *ebb_value_write(const ebb_value *value, unsigned how,
                               size_t *n);
 
-/* The length of the compact form in bytes, without making it. */
+/* The length of the compact form in bytes, without making it; 0: as NULL. */
 EBB_API size_t ebb_value_length(const ebb_value *value);
 
 EBB_API bool ebb_value_equal(const ebb_value *a, const ebb_value *b);
