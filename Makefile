@@ -88,7 +88,10 @@ $(B)/gen/%.lua.c: bindings/%.lua bindings/lua/embed.lua
 	@mkdir -p $(@D)
 	$(Q)lua5.4 bindings/lua/embed.lua $< > $@
 
-$(B)/gen/%.o: $(B)/gen/%.c
+# One .proto may import another, so every header comes first. Kept, or make
+# would delete them as steps on the way and run protoc-c again.
+.SECONDARY: $(GEN_C) $(GEN_H) $(GEN_LUA)
+$(B)/gen/%.o: $(B)/gen/%.c | $(GEN_H)
 	$(Q)$(CC) -std=c17 -fPIC $(CFLAGS) $(SAN) -isystem $(B)/gen -c -o $@ $<
 
 $(B)/obj/%.o: %.c Makefile | $(GEN_H)
