@@ -23,8 +23,8 @@ FILTER     ?=
 MAKEFLAGS += --no-builtin-rules
 Q = $(if $(V),,@)
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || \
-             echo 0.1.0)
+VERSION := $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || \
+             echo 0.1.0-g$$(git rev-parse --short HEAD 2>/dev/null))
 B := build$(if $(SANITIZE),/$(if $(findstring address,$(SANITIZE)),asan,$(SANITIZE)))
 
 PKGS := lua5.4 libcurl libuv zlib jansson libprotobuf-c libmicrohttpd \
@@ -37,7 +37,7 @@ SAN  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 EBB_CFLAGS := -std=c17 -D_DEFAULT_SOURCE $(WARN) -fno-common -fPIC \
         -fvisibility=hidden -fstack-protector-strong \
         -Iruntime -Ibindings -isystem $(B)/gen \
-        -DEBB_VERSION='"$(VERSION)"' -DEBB_PREFIX='"$(PREFIX)"' $(SAN) \
+        $(SAN) \
         $(shell $(PKG_CONFIG) --cflags-only-I $(PKGS) libseccomp libedit \
           2>/dev/null | sed 's/-I/-isystem /g')
 LIBS     = $(shell $(PKG_CONFIG) --libs $(filter-out lua5.4,$(PKGS))) \
@@ -48,7 +48,7 @@ LUA_LIBS = $(shell $(PKG_CONFIG) --libs lua5.4)
 
 PROTOS   := $(wildcard runtime/wire/*.proto)
 GEN_C    := $(PROTOS:runtime/%.proto=$(B)/gen/%.pb-c.c)
-GEN_H    := $(GEN_C:.c=.h)
+GEN_H    := $(GEN_C:.c=.h) $(B)/gen/ebb_version.h
 LUA_MODS := $(filter-out %/embed.lua,$(wildcard bindings/lua/*.lua))
 GEN_LUA  := $(LUA_MODS:bindings/%.lua=$(B)/gen/%.lua.c)
 
@@ -78,6 +78,12 @@ PROGRAMS := $(B)/ebb $(B)/libexec/ebb-sandboxd $(B)/libexec/ebb-agent
 ## all: build everything into build/
 all: $(PROGRAMS) $(B)/libebb.a $(B)/libebb.so $(B)/libebb_lua.a \
      $(DRIVERS:runtime/sandbox/drivers/%=$(B)/libexec/%)
+
+# Written only when it changes, so that its includers alone are built anew.
+VERSION_H := \#define EBB_VERSION "$(VERSION)"\n\#define EBB_PREFIX "$(PREFIX)"\n
+$(shell mkdir -p $(B)/gen; printf '$(VERSION_H)' | \
+  cmp -s - $(B)/gen/ebb_version.h || \
+  printf '$(VERSION_H)' > $(B)/gen/ebb_version.h)
 
 $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h &: runtime/%.proto
 	@mkdir -p $(@D)
