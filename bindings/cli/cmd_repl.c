@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The prompt: reads chunks, from a terminal through the editor or line by
+ * line from a pipe, runs each, prints its results.
+ */
+
+#include "cli/cli.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/repl.h"
+
+#define CHUNK_BYTES_MAX (1u << 20)
+#define POLL_MS 100
+
+typedef struct repl {
+    ebb_cli *cli;
+    ebb_runtime *rt;
+    ebb_lua *lua;
+    ebb_editor *editor; /* NULL: standard input is no terminal */
+    char *piped;        /* the line read from a pipe */
+    size_t piped_room;
+    char *chunk; /* lines so far that are not yet a whole chunk */
+    int status;
+} repl;
+
+static void cancel(void *context)
+{
+    ebb_lua_cancel(context);
+}
+
+static void nothing(void *context)
+{
+    (void)context;
+}
+
+static void wipe(void *context)
+{
+    (void)context;
+    ebb_progress_wipe();
+}
+
+static void show_error(repl *r, const ebb_err *err, const ebb_value *object)
+{
+    ebb_output_error(r->cli, err, object);
+    r->status = EBB_EXIT_FAILED;
+}
+
+static void show_result(repl *r)
+{
+    ebb_value *error = NULL;
+    ebb_err err = { 0 };
+    char *text = NULL;
+
+    ebb_progress_wipe();
+    if (ebb_lua_take_text(r->lua, ebb_output_colour() ? EBB_LUA_COLOUR : 0, &text,
+                          &error, &err) < 0)
+        show_error(r, &err, error);
+    else if (text != NULL && *text != '\0')
+        printf("%s%s", text, text[strlen(text) - 1] == '\n' ? "" : "\n");
+    fflush(stdout);
+    ebb_free(text);
+    ebb_value_free(error);
+}
+
+/* Runs r->chunk unless more lines could make it whole. */
+static void run_chunk(repl *r)
+{
+    bool incomplete = false;
+    ebb_err err = { 0 };
+
+    if (ebb_lua_start_chunk(r->lua, r->chunk, strlen(r->chunk), &incomplete,
+                            &err) < 0) {
+        if (incomplete)
+            return;
+        show_error(r, &err, NULL);
+    } else {
+        ebb_interrupt_on(cancel, r->lua);
+        while (!ebb_lua_done(r->lua) &&
+               ebb_lua_poll(r->lua, POLL_MS, &err) == 0)
+            ebb_progress_lua(r->cli, r->lua);
+        ebb_interrupt_off();
+        show_result(r);
+    }
+    if (r->editor != NULL)
+        ebb_editor_remember(r->editor, r->chunk);
+    ebb_free(r->chunk);
+    r->chunk = NULL;
+}
+
+static const char *read_line(repl *r, bool *interrupted)
+{
+    ssize_t n;
+
+    *interrupted = false;
+    if (r->editor != NULL) {
+        const char *line;
+        ebb_interrupt_on(nothing, NULL);
+        line = ebb_editor_read(r->editor, r->chunk != NULL, interrupted);
+        ebb_interrupt_off();
+        return line;
+    }
+    n = getline(&r->piped, &r->piped_room, stdin);
+    if (n < 0)
+        return NULL;
+    r->piped[strcspn(r->piped, "\n")] = '\0';
+    return r->piped;
+}
+
+static int append(repl *r, const char *line)
+{
+    char *longer = r->chunk == NULL
+                       ? ebb_mem_dup(line)
+                       : ebb_mem_printf("%s\n%s", r->chunk, line);
+
+    ebb_free(r->chunk);
+    r->chunk = longer;
+    if (longer != NULL && strlen(longer) <= CHUNK_BYTES_MAX)
+        return 0;
+    ebb_free(r->chunk);
+    r->chunk = NULL;
+    fprintf(stderr, "ebb: a chunk is at most %u bytes\n", CHUNK_BYTES_MAX);
+    r->status = EBB_EXIT_FAILED;
+    return -1;
+}
+
+static bool is_blank(const char *line)
+{
+    return line[strspn(line, " \t\r")] == '\0';
+}
+
+static void converse(repl *r)
+{
+    const char *line;
+    bool interrupted;
+
+    while ((line = read_line(r, &interrupted)) != NULL) {
+        if (interrupted) {
+            ebb_free(r->chunk);
+            r->chunk = NULL;
+        } else if ((r->chunk != NULL || !is_blank(line)) &&
+                   append(r, line) == 0) {
+            run_chunk(r);
+        }
+    }
+    if (r->chunk != NULL) {
+        ebb_err err = { 0 };
+        ebb_err_set(&err, EBB_SCRIPT, "the input ends inside a statement");
+        show_error(r, &err, NULL);
+    }
+}
+
+static int open_parts(repl *r, ebb_err *err)
+{
+    ebb_lua_config config;
+
+    ebb_lua_config_init(&config);
+    config.runtime = r->rt;
+    config.before = wipe;
+    r->lua = ebb_lua_open(&config, err);
+    if (r->lua == NULL)
+        return -1;
+    if (isatty(STDIN_FILENO) != 1)
+        return 0;
+    r->editor = ebb_editor_open(r->rt, r->lua, err);
+    if (r->editor == NULL)
+        return -1;
+    fprintf(stderr,
+            "ebb %s · %s\ne2b.<Tab> lists the tasks, Ctrl-C cancels a call, "
+            "Ctrl-D ends\n",
+            ebb_version(),
+            r->cli->local ? "local sandbox service" : "E2B_API_KEY's account");
+    return 0;
+}
+
+static int run(ebb_cli *cli, const ebb_command *self, int argc, char **argv)
+{
+    repl r = { .cli = cli };
+    ebb_err err = { 0 };
+    int first = ebb_options_parse(cli, self, argc, argv, NULL, true);
+
+    if (first < 0)
+        return ebb_options_status(first);
+    if (first < argc)
+        return ebb_usage_error(self, "no arguments, got '%s'", argv[first]);
+    setlocale(LC_CTYPE, "C.UTF-8");
+    r.rt = ebb_cli_open(cli, &r.status);
+    if (r.rt == NULL)
+        return r.status;
+    if (open_parts(&r, &err) < 0)
+        r.status = ebb_output_error(cli, &err, NULL);
+    else
+        converse(&r);
+    ebb_editor_close(r.editor);
+    ebb_lua_close(r.lua);
+    ebb_close(r.rt);
+    ebb_free(r.chunk);
+    free(r.piped);
+    return r.status;
+}
+
+const ebb_command ebb_cmd_repl = {
+    .name = "repl",
+    .synopsis = "[--local]",
+    .help = "the prompt: calls wait by themselves, results print prettily",
+    .text = "Tab completes tasks, their fields and names; a chunk may span\n"
+            "lines; Ctrl-C cancels the call and keeps the sandbox. From a "
+            "pipe it\nruns each chunk; the exit status is 1 if one failed.\n",
+    .run = run,
+};

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void error_as_json(const ebb_err *err, const ebb_value *object)
+{
+    ebb_value *made = NULL;
+    char *text;
+
+    if (object == NULL) {
+        made = ebb_value_object();
+        ebb_value_set(made, "code",
+                      ebb_value_text(ebb_code_name(err->code)));
+        ebb_value_set(made, "message", ebb_value_text(err->msg));
+        object = made;
+    }
+    text = ebb_value_write(object, EBB_WRITE_COMPACT, NULL);
+    fprintf(stderr, "%s\n", text != NULL ? text : "{}");
+    ebb_free(text);
+    ebb_value_free(made);
+}
+
+/* The output of a command that was cut short is shown, not lost. */
+static void partial_output(const ebb_value *object, const char *stream)
+{
+    const ebb_value *details = ebb_value_find(object, "details");
+    const char *text =
+        ebb_value_find_string(ebb_value_find(details, stream), "text");
+
+    if (text != NULL && *text != '\0')
+        fprintf(stderr, "  %s so far: %.2000s\n", stream, text);
+}
+
+static void error_for_people(const ebb_err *err, const ebb_value *object)
+{
+    int64_t attempts = ebb_value_find_int(object, "attempts", 0);
+    const char *hint = ebb_value_find_string(object, "hint");
+    const char *trace = ebb_value_find_string(object, "traceback");
+    const char *message = ebb_value_find_string(object, "message");
+
+    fprintf(stderr, "ebb: %s", message != NULL ? message : err->msg);
+    if (attempts > 1)
+        fprintf(stderr, " (after %lld attempts)", (long long)attempts);
+    fputc('\n', stderr);
+    if (hint != NULL)
+        fprintf(stderr, "  %s\n", hint);
+    partial_output(object, "stdout");
+    partial_output(object, "stderr");
+    if (trace != NULL)
+        fprintf(stderr, "%s\n", trace);
+}
+
+int ebb_output_error(const ebb_cli *cli, const ebb_err *err,
+                     const ebb_value *object)
+{
+    ebb_progress_wipe();
+    if (cli->json)
+        error_as_json(err, object);
+    else
+        error_for_people(err, object);
+    return ebb_code_exit_status(err->code);
+}
+
+static int written(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return EBB_EXIT_OK;
+    fprintf(stderr, "ebb: cannot write the result: %s\n", strerror(errno));
+    return EBB_EXIT_FAILED;
+}
+
+int ebb_output_value(const ebb_cli *cli, const ebb_value *value)
+{
+    bool terminal = isatty(STDOUT_FILENO) == 1;
+    const char *string;
+    char *text;
+    size_t n = 0;
+
+    ebb_progress_wipe();
+    if (value == NULL)
+        return EBB_EXIT_OK;
+    string = cli->json ? NULL : ebb_value_get_string(value, &n);
+    if (string != NULL) {
+        fwrite(string, 1, n, stdout);
+        if (terminal && (n == 0 || string[n - 1] != '\n'))
+            fputc('\n', stdout);
+        return written();
+    }
+    text = ebb_value_write(
+        value, cli->json || !terminal ? EBB_WRITE_COMPACT : EBB_WRITE_PRETTY,
+        &n);
+    if (text == NULL) {
+        fprintf(stderr, "ebb: no memory to write the result\n");
+        return EBB_EXIT_FAILED;
+    }
+    fwrite(text, 1, n, stdout);
+    fputc('\n', stdout);
+    ebb_free(text);
+    return written();
+}
+
+const char *ebb_output_text(const ebb_value *object, const char *key)
+{
+    const char *text = ebb_value_find_string(object, key);
+
+    return text != NULL ? text : "";
+}
+
+bool ebb_output_colour(void)
+{
+    const char *no_color = getenv("NO_COLOR");
+
+    return isatty(STDOUT_FILENO) == 1 &&
+           (no_color == NULL || *no_color == '\0');
+}
+
+char *ebb_input_read(size_t bytes_max, size_t *n, ebb_err *err)
+{
+    char *text = ebb_mem_alloc(bytes_max + 2);
+    size_t got;
+
+    if (text == NULL) {
+        ebb_err_set(err, EBB_NO_MEMORY, "standard input");
+        return NULL;
+    }
+    got = fread(text, 1, bytes_max + 1, stdin);
+    text[got] = '\0';
+    *n = got;
+    if (ferror(stdin))
+        ebb_err_set_errno(err, EBB_INVALID_INPUT, "standard input");
+    else if (got > bytes_max)
+        ebb_err_set(err, EBB_LIMIT_EXCEEDED,
+                    "standard input is longer than %zu bytes", bytes_max);
+    else
+        return text;
+    ebb_free(text);
+    return NULL;
+}
+
+ebb_runtime *ebb_cli_open(const ebb_cli *cli, int *status)
+{
+    ebb_config config;
+    ebb_err err = { 0 };
+    ebb_runtime *rt;
+
+    ebb_config_init(&config);
+    config.local = cli->local;
+    config.journal = cli->journal;
+    rt = ebb_open(&config, &err);
+    if (rt == NULL)
+        *status = ebb_output_error(cli, &err, NULL);
+    return rt;
+}
