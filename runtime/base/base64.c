@@ -6,31 +6,34 @@
 static const char alphabet[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* The value of a character of the standard or the URL alphabet, or -1. */
-static int value_of(unsigned char c, bool strict)
+/* No value has this bit, so that several are checked at once. */
+#define NONE 0x80u
+
+/* The value of a character of the standard or the URL alphabet, or NONE. */
+static unsigned value_of(unsigned char c, bool strict)
 {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
     if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
+        return c - 'a' + 26u;
     if (c >= '0' && c <= '9')
-        return c - '0' + 52;
+        return c - '0' + 52u;
     if (c == '+' || (!strict && c == '-'))
         return 62;
     if (c == '/' || (!strict && c == '_'))
         return 63;
-    return -1;
+    return NONE;
 }
 
 /* As value_of, by table: a decoder's time goes here. */
 typedef struct table {
-    signed char of[256];
+    unsigned char of[256];
 } table;
 
 static void fill(table *t, bool strict)
 {
-    for (int c = 0; c < 256; c++)
-        t->of[c] = (signed char)value_of((unsigned char)c, strict);
+    for (unsigned c = 0; c < 256; c++)
+        t->of[c] = (unsigned char)value_of((unsigned char)c, strict);
 }
 
 int ebb_base64_write(ebb_buf *out, const void *bytes, size_t n)
@@ -52,7 +55,9 @@ int ebb_base64_write(ebb_buf *out, const void *bytes, size_t n)
 
         *to++ = alphabet[p[0] >> 2];
         *to++ = alphabet[(p[0] & 3) << 4 | second >> 4];
-        *to++ = n == 2 ? alphabet[(second & 15) << 2] : '=';
+        *to++ = alphabet[(second & 15) << 2];
+        if (n == 1)
+            to[-1] = '=';
         *to++ = '=';
     }
     ebb_buf_grew(out, length);
@@ -80,9 +85,9 @@ static long long digits_of(const char *text, size_t n, bool strict)
 static bool parse_rest(const table *t, const unsigned char *p, size_t n,
                        bool strict, char *to)
 {
-    int a = t->of[p[0]], b = t->of[p[1]], c = n == 3 ? t->of[p[2]] : 0;
+    unsigned a = t->of[p[0]], b = t->of[p[1]], c = n == 3 ? t->of[p[2]] : 0;
 
-    if ((a | b | c) < 0 || (strict && (n == 2 ? b & 15 : c & 3) != 0))
+    if (((a | b | c) & NONE) || (strict && (n == 2 ? b & 15 : c & 3) != 0))
         return false;
     to[0] = (char)(a << 2 | b >> 4);
     if (n == 3)
@@ -107,9 +112,10 @@ int ebb_base64_parse(ebb_buf *out, const char *text, size_t n, bool strict)
         return -1;
     fill(&t, strict);
     for (; left >= 4; left -= 4, p += 4) {
-        int a = t.of[p[0]], b = t.of[p[1]], c = t.of[p[2]], d = t.of[p[3]];
+        unsigned a = t.of[p[0]], b = t.of[p[1]];
+        unsigned c = t.of[p[2]], d = t.of[p[3]];
 
-        if ((a | b | c | d) < 0)
+        if ((a | b | c | d) & NONE)
             return -1;
         *to++ = (char)(a << 2 | b >> 4);
         *to++ = (char)((b & 15) << 4 | c >> 2);
@@ -124,11 +130,11 @@ int ebb_base64_parse(ebb_buf *out, const char *text, size_t n, bool strict)
 long long ebb_base64_length(const char *text, size_t n)
 {
     long long digits = digits_of(text, n, true);
-    int last = 0;
+    unsigned last = 0;
 
     for (long long i = 0; i < digits; i++) {
         last = value_of((unsigned char)text[i], true);
-        if (last < 0)
+        if (last == NONE)
             return -1;
     }
     if (digits < 0 || (digits % 4 == 2 && (last & 15) != 0) ||

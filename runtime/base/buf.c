@@ -46,7 +46,7 @@ static size_t limit(const ebb_buf *buf)
 /* Doubles, so that a row of small writes costs amortised constant time. */
 static size_t next_room(const ebb_buf *buf, size_t wanted)
 {
-    size_t room = buf->room < ROOM_MIN / 2 ? ROOM_MIN
+    size_t room = buf->room < ROOM_MIN / 2     ? ROOM_MIN
                   : buf->room > limit(buf) / 2 ? limit(buf)
                                                : buf->room * 2;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -110,8 +109,9 @@ static bool literal(const char **p, const char *text)
 /* A second 60 is a leap second and counts as the next one. */
 static bool in_range(const struct tm *tm)
 {
-    static const int days[] = { 31, 28, 31, 30, 31, 30,
-                                31, 31, 30, 31, 30, 31 };
+    static const int days[] = {
+        31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31
+    };
     int year = tm->tm_year + 1900, month_days;
 
     if (year < 0 || tm->tm_mon < 0 || tm->tm_mon > 11)
@@ -120,9 +120,9 @@ static bool in_range(const struct tm *tm)
     if (tm->tm_mon == 1 &&
         ((year % 4 == 0 && year % 100 != 0) || year % 400 == 0))
         month_days++;
-    return tm->tm_mday >= 1 && tm->tm_mday <= month_days &&
-           tm->tm_hour >= 0 && tm->tm_hour <= 23 && tm->tm_min >= 0 &&
-           tm->tm_min <= 59 && tm->tm_sec >= 0 && tm->tm_sec <= 60;
+    return tm->tm_mday >= 1 && tm->tm_mday <= month_days && tm->tm_hour >= 0 &&
+           tm->tm_hour <= 23 && tm->tm_min >= 0 && tm->tm_min <= 59 &&
+           tm->tm_sec >= 0 && tm->tm_sec <= 60;
 }
 
 static bool time_of_day(const char **p, struct tm *tm)
@@ -196,17 +196,17 @@ bool ebb_clock_parse_iso(const char *text, int64_t *wall_ms)
     if (!time_of_day(&text, &tm) || !fraction(&text, &ms) ||
         !zone(text, &minutes) || !in_range(&tm))
         return false;
-    *wall_ms = ((int64_t)timegm(&tm) - minutes * 60) * 1000 + ms;
+    *wall_ms = ((int64_t)timegm(&tm) - minutes * INT64_C(60)) * 1000 + ms;
     return true;
 }
 
 /* The index of a three-letter name in a list of them, or -1. */
 static int name_index(const char **p, const char *names)
 {
-    for (int i = 0; names[i * 3] != '\0'; i++)
-        if (strncmp(*p, names + (ptrdiff_t)i * 3, 3) == 0) {
+    for (const char *name = names; *name != '\0'; name += 3)
+        if (strncmp(*p, name, 3) == 0) {
             *p += 3;
-            return i;
+            return (int)((name - names) / 3);
         }
     return -1;
 }
@@ -233,8 +233,8 @@ bool ebb_clock_parse_http(const char *text, int64_t *wall_ms)
     struct tm tm = { 0 };
 
     if (!http_date(&text, &tm) || !literal(&text, " ") ||
-        !time_of_day(&text, &tm) || !literal(&text, " GMT") ||
-        *text != '\0' || !in_range(&tm))
+        !time_of_day(&text, &tm) || !literal(&text, " GMT") || *text != '\0' ||
+        !in_range(&tm))
         return false;
     *wall_ms = (int64_t)timegm(&tm) * 1000;
     return true;

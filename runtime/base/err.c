@@ -20,7 +20,7 @@ typedef struct code_facts {
 
 static const code_facts codes[EBB_CODES_COUNT] = {
     [EBB_OK] = { "ok", false, 0 },
-#define CODE_FACTS(id, name, retryable, exit_status) \
+#define CODE_FACTS(id, name, retryable, exit_status)                           \
     [id] = { name, retryable, exit_status },
     EBB_ERR_CODES(CODE_FACTS)
 #undef CODE_FACTS
@@ -111,8 +111,8 @@ int ebb_err_set(ebb_err *err, ebb_code code, const char *fmt, ...)
     return -1;
 }
 
-int ebb_err_set_status(ebb_err *err, ebb_code code, int status,
-                       const char *fmt, ...)
+int ebb_err_set_status(ebb_err *err, ebb_code code, int status, const char *fmt,
+                       ...)
 {
     va_list args;
 
@@ -126,6 +126,7 @@ int ebb_err_set_errno(ebb_err *err, ebb_code code, const char *fmt, ...)
 {
     int number = errno;
     char why[128] = "";
+    message m = { .text = err->msg };
     va_list args;
 
     va_start(args, fmt);
@@ -133,12 +134,10 @@ int ebb_err_set_errno(ebb_err *err, ebb_code code, const char *fmt, ...)
     va_end(args);
     if (strerror_r(number, why, sizeof why) != 0)
         snprintf(why, sizeof why, "errno %d", number);
-    {
-        message m = { .text = err->msg, .n = strlen(err->msg) };
-        add_draft(&m, ": ", 2);
-        add_draft(&m, why, (int)strlen(why));
-        m.text[m.n] = '\0';
-    }
+    m.n = strlen(m.text);
+    add_draft(&m, ": ", 2);
+    add_draft(&m, why, (int)strlen(why));
+    m.text[m.n] = '\0';
     return -1;
 }
 

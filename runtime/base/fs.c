@@ -56,8 +56,8 @@ static int read_all(int fd, const char *path, size_t bytes_max, ebb_buf *out,
 
     for (;;) {
         size_t left = bytes_max - total;
-        ssize_t got = read(fd, chunk, left < sizeof chunk ? left + 1
-                                                          : sizeof chunk);
+        ssize_t got =
+            read(fd, chunk, left < sizeof chunk ? left + 1 : sizeof chunk);
 
         if (got < 0 && errno == EINTR)
             continue;
@@ -67,16 +67,14 @@ static int read_all(int fd, const char *path, size_t bytes_max, ebb_buf *out,
             return 0;
         if ((size_t)got > left)
             return ebb_err_set(err, EBB_LIMIT_EXCEEDED,
-                               "%s is longer than %zu bytes", path,
-                               bytes_max);
+                               "%s is longer than %zu bytes", path, bytes_max);
         if (ebb_buf_add(out, chunk, (size_t)got) < 0)
             return ebb_buf_check(out, path, err);
         total += (size_t)got;
     }
 }
 
-int ebb_fs_read(const char *path, size_t bytes_max, ebb_buf *out,
-                ebb_err *err)
+int ebb_fs_read(const char *path, size_t bytes_max, ebb_buf *out, ebb_err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC), result;
 

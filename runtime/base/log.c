@@ -19,8 +19,8 @@ static void to_stderr(void *context, ebb_log_level level, const char *message)
     ssize_t wrote;
 
     (void)context;
-    n = snprintf(line, sizeof line, "ebb: %s: %s\n",
-                 ebb_log_level_name(level), message);
+    n = snprintf(line, sizeof line, "ebb: %s: %s\n", ebb_log_level_name(level),
+                 message);
     do
         wrote = write(STDERR_FILENO, line, (size_t)n);
     while (wrote < 0 && errno == EINTR);

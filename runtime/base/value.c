@@ -3,7 +3,6 @@
 
 #include "base/value_scan.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -16,7 +15,12 @@
  */
 static json_t *tree(const ebb_value *value)
 {
-    return (json_t *)(uintptr_t)value;
+    union {
+        const ebb_value *value;
+        json_t *json;
+    } same = { .value = value };
+
+    return same.json;
 }
 
 static ebb_value *value_of(json_t *json)
@@ -260,8 +264,7 @@ ebb_value *ebb_value_parse(const char *text, size_t n, size_t values_max,
                        EBB_VALUE_DEPTH_MAX, err) < 0)
         return NULL;
     json = json_loadb(text != NULL ? text : "", n,
-                      JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL |
-                          JSON_DECODE_ANY,
+                      JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY,
                       &why);
     if (json == NULL)
         ebb_err_set(err,

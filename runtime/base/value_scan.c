@@ -52,8 +52,9 @@ int ebb_value_scan(const char *text, size_t n, size_t values_max,
 
             values++;
             depth += opens;
-            i = opens ? i + 1 : c == '"' ? string_end(text, n, i)
-                                         : word_end(text, n, i);
+            i = opens      ? i + 1
+                : c == '"' ? string_end(text, n, i)
+                           : word_end(text, n, i);
         }
         if (depth > depth_max)
             return ebb_err_set(err, EBB_PROTOCOL,

@@ -90,8 +90,8 @@ static size_t put_unicode(writer *w, const unsigned char *p)
     if (c < 0x10000)
         snprintf(text, sizeof text, "\\u%04x", c);
     else
-        snprintf(text, sizeof text, "\\u%04x\\u%04x",
-                 0xD7C0 + (c >> 10), 0xDC00 + (c & 0x3FF));
+        snprintf(text, sizeof text, "\\u%04x\\u%04x", 0xD7C0 + (c >> 10),
+                 0xDC00 + (c & 0x3FF));
     put_text(w, text);
     return n;
 }

@@ -23,17 +23,17 @@ static int promised(const ebb_connect_reader *reader, const char *head,
 {
     const unsigned char *p = (const unsigned char *)head;
 
-    *length = (size_t)p[1] << 24 | (size_t)p[2] << 16 | (size_t)p[3] << 8 |
-              p[4];
+    *length =
+        (size_t)p[1] << 24 | (size_t)p[2] << 16 | (size_t)p[3] << 8 | p[4];
     if (*length > reader->payload_max)
         return ebb_err_set(err, EBB_LIMIT_EXCEEDED,
-                           "envelope of %zu bytes, the maximum is %zu",
-                           *length, reader->payload_max);
+                           "envelope of %zu bytes, the maximum is %zu", *length,
+                           reader->payload_max);
     return 0;
 }
 
-static int deliver(ebb_connect_reader *reader, const char *head,
-                   size_t length, ebb_err *err)
+static int deliver(ebb_connect_reader *reader, const char *head, size_t length,
+                   ebb_err *err)
 {
     return reader->fn(reader->context, (unsigned char)head[0],
                       head + EBB_CONNECT_HEAD_BYTES, length, err);
@@ -137,10 +137,9 @@ int ebb_connect_write(ebb_buf *out, unsigned flags, const void *payload,
 static const struct {
     const char *name;
     int status;
-} codes[] = {
-    [EBB_CONNECT_OK] = { "ok", 200 },
+} codes[] = { [EBB_CONNECT_OK] = { "ok", 200 },
 #define CODE_FACTS(id, name, status) [EBB_CONNECT_##id] = { name, status },
-    EBB_CONNECT_CODES(CODE_FACTS)
+              EBB_CONNECT_CODES(CODE_FACTS)
 #undef CODE_FACTS
 };
 

@@ -60,8 +60,7 @@ static int check_text(const walk *w, const ProtobufCFieldDescriptor *field,
     return 0;
 }
 
-static int check_message(walk *w,
-                         const ProtobufCMessageDescriptor *descriptor);
+static int check_message(walk *w, const ProtobufCMessageDescriptor *descriptor);
 
 /* A field with a length: text, bytes, a message, or one that is not known. */
 static int check_prefixed(walk *w, const ProtobufCFieldDescriptor *field,
@@ -120,8 +119,8 @@ static int check_message(walk *w, const ProtobufCMessageDescriptor *descriptor)
 {
     if (w->depth > DEPTH_MAX)
         return ebb_err_set(w->err, EBB_PROTOCOL,
-                           "%s: messages nest deeper than %d",
-                           descriptor->name, DEPTH_MAX);
+                           "%s: messages nest deeper than %d", descriptor->name,
+                           DEPTH_MAX);
     while (w->p < w->end) {
         if (check_field(w, descriptor) < 0)
             return -1;
@@ -144,9 +143,8 @@ int ebb_proto_check(const ProtobufCMessageDescriptor *descriptor,
     return check_message(&w, descriptor);
 }
 
-ProtobufCMessage *
-ebb_proto_unpack(const ProtobufCMessageDescriptor *descriptor,
-                 const void *bytes, size_t n, ebb_err *err)
+ProtobufCMessage *ebb_proto_unpack(const ProtobufCMessageDescriptor *descriptor,
+                                   const void *bytes, size_t n, ebb_err *err)
 {
     ProtobufCMessage *message;
 

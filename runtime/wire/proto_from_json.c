@@ -3,6 +3,7 @@
 
 #include "base/base64.h"
 #include "wire/proto_check.h"
+#include "wire/proto_put.h"
 #include "wire/proto_shape.h"
 
 #include <stdarg.h>
@@ -16,9 +17,6 @@
 #define DEPTH_MAX  32
 #define FIELDS_MAX 64
 #define PATH_BYTES 160
-#define VARINT_MAX 10
-
-enum { VARINT = 0, PREFIXED = 2 };
 
 typedef struct reader {
     ebb_buf out;
@@ -56,46 +54,6 @@ static size_t enter(reader *r, const char *fmt, ...)
 static void leave(reader *r, size_t before)
 {
     r->path[before] = '\0';
-}
-
-static size_t put_varint_at(unsigned char *to, uint64_t value)
-{
-    size_t n = 0;
-
-    while (value >= 0x80) {
-        to[n++] = (unsigned char)(value | 0x80);
-        value >>= 7;
-    }
-    to[n++] = (unsigned char)value;
-    return n;
-}
-
-static void put_varint(reader *r, uint64_t value)
-{
-    unsigned char bytes[VARINT_MAX];
-
-    ebb_buf_add(&r->out, bytes, put_varint_at(bytes, value));
-}
-
-static void put_tag(reader *r, const ProtobufCFieldDescriptor *field,
-                    unsigned wire_type)
-{
-    put_varint(r, (uint64_t)field->id << 3 | wire_type);
-}
-
-/* Puts the length of what was written since start in front of it. */
-static int put_length(reader *r, size_t start)
-{
-    unsigned char bytes[VARINT_MAX];
-    size_t n = r->out.n - start, head = put_varint_at(bytes, n);
-    char *end = ebb_buf_reserve(&r->out, head);
-
-    if (end == NULL)
-        return ebb_buf_check(&r->out, "a message", r->err);
-    memmove(end - n + head, end - n, n);
-    memcpy(end - n, bytes, head);
-    ebb_buf_grew(&r->out, head);
-    return 0;
 }
 
 static bool in_range(ProtobufCType type, int64_t number)
@@ -156,12 +114,13 @@ static int put_number(reader *r, const ProtobufCFieldDescriptor *field,
                       ebb_type_name(ebb_value_type(value)));
     if (!in_range(field->type, number))
         return refuse(r, "the number is out of range");
-    put_tag(r, field, VARINT);
+    ebb_proto_put_tag(&r->out, field->id, EBB_PROTO_VARINT);
     if (field->type == PROTOBUF_C_TYPE_SINT32 ||
         field->type == PROTOBUF_C_TYPE_SINT64) /* zigzag */
-        put_varint(r, (uint64_t)number << 1 ^ (number < 0 ? UINT64_MAX : 0));
+        ebb_proto_put_varint(&r->out, (uint64_t)number << 1 ^
+                                          (number < 0 ? UINT64_MAX : 0));
     else
-        put_varint(r, (uint64_t)number);
+        ebb_proto_put_varint(&r->out, (uint64_t)number);
     return 0;
 }
 
@@ -171,8 +130,8 @@ static int put_bool(reader *r, const ProtobufCFieldDescriptor *field,
     if (ebb_value_type(value) != EBB_BOOL)
         return refuse(r, "expected true or false, got a %s",
                       ebb_type_name(ebb_value_type(value)));
-    put_tag(r, field, VARINT);
-    put_varint(r, ebb_value_get_bool(value));
+    ebb_proto_put_tag(&r->out, field->id, EBB_PROTO_VARINT);
+    ebb_proto_put_varint(&r->out, ebb_value_get_bool(value));
     return 0;
 }
 
@@ -192,8 +151,8 @@ static int put_enum(reader *r, const ProtobufCFieldDescriptor *field,
         return refuse(r, "expected the name of a value, got a %s",
                       ebb_type_name(ebb_value_type(value)));
     }
-    put_tag(r, field, VARINT);
-    put_varint(r, (uint64_t)number);
+    ebb_proto_put_tag(&r->out, field->id, EBB_PROTO_VARINT);
+    ebb_proto_put_varint(&r->out, (uint64_t)number);
     return 0;
 }
 
@@ -202,10 +161,9 @@ static int put_text(reader *r, const ProtobufCFieldDescriptor *field,
 {
     if (memchr(text, '\0', n) != NULL)
         return refuse(r, "text may not hold a NUL");
-    put_tag(r, field, PREFIXED);
-    put_varint(r, n);
-    ebb_buf_add(&r->out, text, n);
-    return 0;
+    ebb_proto_put_tag(&r->out, field->id, EBB_PROTO_PREFIXED);
+    ebb_proto_put_varint(&r->out, n);
+    return ebb_buf_add(&r->out, text, n);
 }
 
 static int put_bytes(reader *r, const ProtobufCFieldDescriptor *field,
@@ -213,15 +171,14 @@ static int put_bytes(reader *r, const ProtobufCFieldDescriptor *field,
 {
     size_t start;
 
-    put_tag(r, field, PREFIXED);
+    ebb_proto_put_tag(&r->out, field->id, EBB_PROTO_PREFIXED);
     start = r->out.n;
     if (ebb_base64_parse(&r->out, text, n, false) < 0 && !r->out.failed)
         return refuse(r, "the text is not base64");
-    return put_length(r, start);
+    return ebb_proto_put_length(&r->out, start);
 }
 
-static int put_string_or_bytes(reader *r,
-                               const ProtobufCFieldDescriptor *field,
+static int put_string_or_bytes(reader *r, const ProtobufCFieldDescriptor *field,
                                const ebb_value *value)
 {
     size_t n;
@@ -246,10 +203,10 @@ static int put_time(reader *r, const ebb_value *value)
 
     if (text == NULL || !ebb_proto_time_parse(text, &seconds, &nanos))
         return refuse(r, "expected a time such as 2026-01-31T12:00:00.5Z");
-    put_varint(r, 1 << 3 | VARINT);
-    put_varint(r, (uint64_t)seconds);
-    put_varint(r, 2 << 3 | VARINT);
-    put_varint(r, (uint64_t)nanos);
+    ebb_proto_put_tag(&r->out, 1, EBB_PROTO_VARINT);
+    ebb_proto_put_varint(&r->out, (uint64_t)seconds);
+    ebb_proto_put_tag(&r->out, 2, EBB_PROTO_VARINT);
+    ebb_proto_put_varint(&r->out, (uint64_t)nanos);
     return 0;
 }
 
@@ -260,11 +217,11 @@ static int put_message(reader *r, const ProtobufCFieldDescriptor *field,
     size_t start;
     int result;
 
-    put_tag(r, field, PREFIXED);
+    ebb_proto_put_tag(&r->out, field->id, EBB_PROTO_PREFIXED);
     start = r->out.n;
     result = ebb_proto_is_timestamp(inner) ? put_time(r, value)
                                            : put_fields(r, inner, value);
-    return result < 0 ? -1 : put_length(r, start);
+    return result < 0 ? -1 : ebb_proto_put_length(&r->out, start);
 }
 
 static int put_one(reader *r, const ProtobufCFieldDescriptor *field,
@@ -307,11 +264,11 @@ static int put_map(reader *r, const ProtobufCFieldDescriptor *field,
     while (ebb_value_next(value, &place, &key, &member)) {
         size_t before = enter(r, ".%s", key), start;
 
-        put_tag(r, field, PREFIXED);
+        ebb_proto_put_tag(&r->out, field->id, EBB_PROTO_PREFIXED);
         start = r->out.n;
         if (put_text(r, &entry->fields[0], key, strlen(key)) < 0 ||
             put_one(r, &entry->fields[1], member) < 0 ||
-            put_length(r, start) < 0)
+            ebb_proto_put_length(&r->out, start) < 0)
             return -1;
         leave(r, before);
     }
@@ -366,8 +323,7 @@ static int note(reader *r, const ProtobufCMessageDescriptor *descriptor,
         if ((field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) &&
             (s->filled >> i & 1) &&
             (descriptor->fields[i].flags & PROTOBUF_C_FIELD_FLAG_ONEOF) &&
-            descriptor->fields[i].quantifier_offset ==
-                field->quantifier_offset)
+            descriptor->fields[i].quantifier_offset == field->quantifier_offset)
             return refuse(r, "only one of this and %s may be there",
                           descriptor->fields[i].name);
     s->filled |= bit;
@@ -405,15 +361,15 @@ static int put_fields(reader *r, const ProtobufCMessageDescriptor *descriptor,
     return 0;
 }
 
-ProtobufCMessage *
-ebb_proto_from_json(const ProtobufCMessageDescriptor *descriptor,
-                    const ebb_value *value, ebb_err *err)
+ProtobufCMessage *ebb_proto_from_json(
+    const ProtobufCMessageDescriptor *descriptor, const ebb_value *value,
+    ebb_err *err)
 {
     reader r = { .err = err };
     ProtobufCMessage *message = NULL;
+    int result = put_fields(&r, descriptor, value);
 
-    if (put_fields(&r, descriptor, value) == 0 &&
-        ebb_buf_check(&r.out, descriptor->name, err) == 0)
+    if (ebb_buf_check(&r.out, descriptor->name, err) == 0 && result == 0)
         message = ebb_proto_unpack(descriptor, r.out.bytes, r.out.n, err);
     ebb_buf_clear(&r.out);
     return message;

@@ -22,7 +22,9 @@ static char next_camel(const char **name)
     c = **name;
     if (c != '\0')
         (*name)++;
-    return upper && c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+    if (upper && c >= 'a' && c <= 'z')
+        c = (char)(c - 'a' + 'A');
+    return c;
 }
 
 void ebb_proto_json_name(const char *name, char out[EBB_PROTO_NAME_BYTES])
@@ -45,9 +47,8 @@ static bool is_json_name(const char *name, const char *key)
     return c == '\0' && key[-1] == '\0';
 }
 
-const ProtobufCFieldDescriptor *
-ebb_proto_json_field(const ProtobufCMessageDescriptor *descriptor,
-                     const char *key)
+const ProtobufCFieldDescriptor *ebb_proto_json_field(
+    const ProtobufCMessageDescriptor *descriptor, const char *key)
 {
     for (unsigned i = 0; i < descriptor->n_fields; i++) {
         const ProtobufCFieldDescriptor *field = &descriptor->fields[i];

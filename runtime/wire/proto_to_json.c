@@ -67,8 +67,7 @@ static ebb_value *time_to_json(const Google__Protobuf__Timestamp *time,
     return made(ebb_value_text(text), err);
 }
 
-static ebb_value *message_to_json(const ProtobufCMessage *message,
-                                  ebb_err *err)
+static ebb_value *message_to_json(const ProtobufCMessage *message, ebb_err *err)
 {
     if (message != NULL && ebb_proto_is_timestamp(message->descriptor))
         return time_to_json((const Google__Protobuf__Timestamp *)message, err);
@@ -181,8 +180,7 @@ static ebb_value *repeated_to_json(const ProtobufCMessage *message,
 {
     const char *p = *(const char *const *)place_of(message, field);
     bool map = ebb_proto_is_map(field);
-    ebb_value *all =
-        made(map ? ebb_value_object() : ebb_value_array(), err);
+    ebb_value *all = made(map ? ebb_value_object() : ebb_value_array(), err);
 
     for (size_t i = 0; all != NULL && i < count; i++, p += size_of(field)) {
         int result;
