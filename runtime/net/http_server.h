@@ -51,7 +51,10 @@ ebb_http_server *ebb_http_server_open(ebb_loop *loop,
                                       const ebb_http_server_config *config,
                                       ebb_err *err);
 
-/* Closes every connection; each open exchange gets its on_close. */
+/*
+ * Closes every connection; each open exchange gets its on_close. From inside
+ * one of its callbacks it happens when that has returned. NULL is fine.
+ */
 void ebb_http_server_close(ebb_http_server *server);
 
 uint16_t ebb_http_server_port(const ebb_http_server *server); /* TCP only */
@@ -95,7 +98,8 @@ void *ebb_exchange_state(const ebb_exchange *exchange);
 /*
  * Streams the body: on_body for each piece, then on_end once. on_body returns
  * -1 to be called no more (the rest is read and dropped; answer in on_end or
- * at once).
+ * at once). An answer given before the end goes out when the rest was read and
+ * dropped, and then there is no on_end.
  */
 typedef int ebb_exchange_body_fn(void *context, ebb_exchange *exchange,
                                  const char *bytes, size_t n);
@@ -125,15 +129,19 @@ void ebb_exchange_on_close(ebb_exchange *exchange, ebb_exchange_fn *fn,
                            void *context);
 
 /*
- * Calls fn when the client half-closes or leaves while the answer is not
- * complete (RDHUP). The exchange is still usable. Optional.
+ * Calls fn once when the client half-closes or leaves while the answer is not
+ * complete (RDHUP). The exchange is still usable. Without it such an exchange
+ * is aborted if it waits for its handler.
  */
 void ebb_exchange_on_hangup(ebb_exchange *exchange, ebb_exchange_fn *fn,
                             void *context);
 
 /* ---- the answer ---- */
 
-/* Adds a header to the answer that is about to begin. Copied. */
+/*
+ * Adds a header to the answer that is about to begin. Copied. -1 for what is
+ * not a header and for Content-Length and Transfer-Encoding.
+ */
 int ebb_exchange_add_header(ebb_exchange *exchange, const char *name,
                             const char *value);
 
@@ -149,7 +157,9 @@ void ebb_exchange_reply_file(ebb_exchange *exchange, int status,
 
 /*
  * A streamed answer: begin, any number of writes, end. length -1: chunked (or
- * until close for HTTP/1.0). The bytes are copied and flushed at once.
+ * until close for HTTP/1.0). The bytes are copied and flushed at once. write
+ * is -1 past the length and after the end or an abort; more than 64 MiB unsent
+ * abort the exchange. An end short of the length cuts the connection.
  */
 void ebb_exchange_begin(ebb_exchange *exchange, int status,
                         const char *content_type, int64_t length);

@@ -1,25 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/loop.h"
 
-#include <uv.h>
-
 #include "base/mem.h"
-#include "net/loop_calls.h"
-
-/* A turn of the own loop ends after the turn in which something of ours ran:
- * without that libuv would run a due timer and then block in the same turn. */
-
-struct ebb_loop {
-    uv_loop_t own;
-    uv_loop_t *uv; /* &own, or the host's */
-    bool hosted;
-    bool freed;
-    unsigned handles; /* of libuv, not closed yet; the memory lives so long */
-    uv_async_t wake;  /* ebb_loop_post, ebb_loop_wake */
-    uv_idle_t soon;   /* active while deferred calls wait: no blocking then */
-    uv_timer_t limit; /* of ebb_loop_run */
-    ebb_loop_calls calls;
-};
+#include "net/loop_private.h"
 
 struct ebb_loop_timer {
     uv_timer_t uv;
@@ -28,22 +11,7 @@ struct ebb_loop_timer {
     void *context;
 };
 
-struct ebb_loop_watch {
-    uv_poll_t uv;
-    ebb_loop *loop;
-    ebb_loop_watch_fn *fn;
-    void *context;
-    unsigned events;
-};
-
-struct ebb_loop_signal {
-    uv_signal_t uv;
-    ebb_loop *loop;
-    ebb_loop_fn *fn;
-    void *context;
-};
-
-static int uv_failure(ebb_err *err, int status, const char *what)
+int ebb_loop_failure(ebb_err *err, int status, const char *what)
 {
     if (status == UV_ENOMEM)
         return ebb_err_set(err, EBB_NO_MEMORY, "%s", what);
@@ -51,13 +19,13 @@ static int uv_failure(ebb_err *err, int status, const char *what)
                               uv_strerror(status));
 }
 
-static void something_ran(ebb_loop *loop)
+void ebb_loop_ran(ebb_loop *loop)
 {
     if (!loop->hosted)
         uv_stop(loop->uv);
 }
 
-static void release(ebb_loop *loop)
+void ebb_loop_release(ebb_loop *loop)
 {
     loop->handles--;
     if (!loop->freed || loop->handles > 0 || !loop->hosted)
@@ -70,7 +38,7 @@ static void release(ebb_loop *loop)
 
 static void run_calls(ebb_loop *loop)
 {
-    something_ran(loop);
+    ebb_loop_ran(loop);
     ebb_loop_calls_run(&loop->calls);
     if (!loop->freed && ebb_loop_calls_count(&loop->calls) == 0)
         uv_idle_stop(&loop->soon);
@@ -88,12 +56,12 @@ static void on_wake(uv_async_t *handle)
 
 static void on_limit(uv_timer_t *handle)
 {
-    something_ran(handle->data);
+    ebb_loop_ran(handle->data);
 }
 
 static void on_own_closed(uv_handle_t *handle)
 {
-    release(handle->data);
+    ebb_loop_release(handle->data);
 }
 
 static int init_handles(ebb_loop *loop, ebb_err *err)
@@ -101,7 +69,7 @@ static int init_handles(ebb_loop *loop, ebb_err *err)
     int status = uv_async_init(loop->uv, &loop->wake, on_wake);
 
     if (status != 0)
-        return uv_failure(err, status, "event loop");
+        return ebb_loop_failure(err, status, "event loop");
     uv_idle_init(loop->uv, &loop->soon);
     uv_timer_init(loop->uv, &loop->limit);
     loop->wake.data = loop;
@@ -123,7 +91,7 @@ ebb_loop *ebb_loop_new(void *host_loop, ebb_err *err)
     loop->hosted = host_loop != NULL;
     loop->uv = loop->hosted ? host_loop : &loop->own;
     if (!loop->hosted && (status = uv_loop_init(loop->uv)) != 0) {
-        uv_failure(err, status, "event loop");
+        ebb_loop_failure(err, status, "event loop");
         ebb_mem_free(loop);
         return NULL;
     }
@@ -223,7 +191,7 @@ static void on_timer(uv_timer_t *handle)
 {
     ebb_loop_timer *timer = handle->data;
 
-    something_ran(timer->loop);
+    ebb_loop_ran(timer->loop);
     timer->fn(timer->context);
 }
 
@@ -231,7 +199,7 @@ static void on_timer_closed(uv_handle_t *handle)
 {
     ebb_loop_timer *timer = handle->data;
 
-    release(timer->loop);
+    ebb_loop_release(timer->loop);
     ebb_mem_free(timer);
 }
 
@@ -267,144 +235,4 @@ void ebb_loop_timer_free(ebb_loop_timer *timer)
 {
     if (timer != NULL)
         uv_close((uv_handle_t *)&timer->uv, on_timer_closed);
-}
-
-/* ---- watches ---- */
-
-/* on_ready is passed in because it calls this itself. */
-static int apply(ebb_loop_watch *watch, uv_poll_cb ready)
-{
-    int wanted = 0;
-
-    if (watch->events & EBB_READABLE)
-        wanted |= UV_READABLE;
-    if (watch->events & EBB_WRITABLE)
-        wanted |= UV_WRITABLE;
-    if (watch->events & EBB_HANGUP)
-        wanted |= UV_DISCONNECT;
-    if (wanted == 0)
-        return uv_poll_stop(&watch->uv);
-    return uv_poll_start(&watch->uv, wanted, ready);
-}
-
-static void on_ready(uv_poll_t *handle, int status, int ready)
-{
-    ebb_loop_watch *watch = handle->data;
-    unsigned events = 0;
-
-    if (status < 0)
-        events = EBB_READABLE | EBB_HANGUP;
-    if (ready & UV_READABLE)
-        events |= EBB_READABLE;
-    if (ready & UV_WRITABLE)
-        events |= EBB_WRITABLE;
-    if (ready & UV_DISCONNECT)
-        events |= EBB_HANGUP;
-    something_ran(watch->loop);
-    watch->fn(watch->context, events);
-    /* libuv stops a watch at an error; here it stays until it is set to 0.
-     * The memory is there until the close callback, even if fn freed it. */
-    if (status < 0 && !uv_is_closing((uv_handle_t *)handle))
-        apply(watch, on_ready);
-}
-
-static void on_watch_closed(uv_handle_t *handle)
-{
-    ebb_loop_watch *watch = handle->data;
-
-    release(watch->loop);
-    ebb_mem_free(watch);
-}
-
-ebb_loop_watch *ebb_loop_watch_new(ebb_loop *loop, int fd,
-                                   ebb_loop_watch_fn *fn, void *context,
-                                   ebb_err *err)
-{
-    ebb_loop_watch *watch = ebb_mem_zero(sizeof *watch);
-    int status;
-
-    if (watch == NULL) {
-        ebb_err_set(err, EBB_NO_MEMORY, "watch of descriptor %d", fd);
-        return NULL;
-    }
-    status = uv_poll_init(loop->uv, &watch->uv, fd);
-    if (status != 0) {
-        ebb_mem_free(watch);
-        uv_failure(err, status, "watch a descriptor");
-        return NULL;
-    }
-    watch->loop = loop;
-    watch->fn = fn;
-    watch->context = context;
-    watch->uv.data = watch;
-    loop->handles++;
-    return watch;
-}
-
-int ebb_loop_watch_set(ebb_loop_watch *watch, unsigned events)
-{
-    watch->events = events;
-    return apply(watch, on_ready) == 0 ? 0 : -1;
-}
-
-void ebb_loop_watch_free(ebb_loop_watch *watch)
-{
-    if (watch != NULL)
-        uv_close((uv_handle_t *)&watch->uv, on_watch_closed);
-}
-
-/* ---- signals ---- */
-
-static void on_signal(uv_signal_t *handle, int signum)
-{
-    ebb_loop_signal *signal = handle->data;
-
-    (void)signum;
-    something_ran(signal->loop);
-    signal->fn(signal->context);
-}
-
-static void on_signal_closed(uv_handle_t *handle)
-{
-    ebb_loop_signal *signal = handle->data;
-
-    release(signal->loop);
-    ebb_mem_free(signal);
-}
-
-ebb_loop_signal *ebb_loop_signal_new(ebb_loop *loop, int signum,
-                                     ebb_loop_fn *fn, void *context,
-                                     ebb_err *err)
-{
-    ebb_loop_signal *signal = ebb_mem_zero(sizeof *signal);
-    int status;
-
-    if (signal == NULL) {
-        ebb_err_set(err, EBB_NO_MEMORY, "signal %d", signum);
-        return NULL;
-    }
-    status = uv_signal_init(loop->uv, &signal->uv);
-    if (status != 0) {
-        ebb_mem_free(signal);
-        uv_failure(err, status, "watch a signal");
-        return NULL;
-    }
-    signal->loop = loop;
-    signal->fn = fn;
-    signal->context = context;
-    signal->uv.data = signal;
-    loop->handles++;
-    status = uv_signal_start(&signal->uv, on_signal, signum);
-    if (status != 0) {
-        ebb_loop_signal_free(signal);
-        uv_failure(err, status, "watch a signal");
-        return NULL;
-    }
-    return signal;
-}
-
-void ebb_loop_signal_free(ebb_loop_signal *signal)
-{
-    if (signal != NULL)
-        uv_close((uv_handle_t *)&signal->uv, on_signal_closed);
 }
