@@ -179,8 +179,7 @@ int main(void)
         cmocka_unit_test(writes_add_up_and_end_in_nul),
         cmocka_unit_test(adding_nothing_works_on_an_empty_buffer),
         cmocka_unit_test(the_maximum_is_exact),
-        cmocka_unit_test(
-            a_write_that_does_not_fit_fails_whole_and_for_good),
+        cmocka_unit_test(a_write_that_does_not_fit_fails_whole_and_for_good),
         cmocka_unit_test(a_length_that_overflows_is_refused),
         cmocka_unit_test_teardown(no_memory_is_told_from_the_limit,
                                   back_to_libc),

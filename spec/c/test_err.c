@@ -90,7 +90,9 @@ static void control_characters_become_spaces(void **state)
     ebb_err err;
 
     (void)state;
-    ebb_err_set(&err, EBB_SERVER, "a\nb\tc\x1B[31m\x7F\xC2\x9B" "d\xC2\xA0");
+    ebb_err_set(&err, EBB_SERVER,
+                "a\nb\tc\x1B[31m\x7F\xC2\x9B"
+                "d\xC2\xA0");
     assert_string_equal(err.msg, "a b c [31m  d\xC2\xA0");
 }
 
@@ -99,8 +101,11 @@ static void bytes_that_are_not_utf8_are_replaced(void **state)
     ebb_err err;
 
     (void)state;
-    ebb_err_set(&err, EBB_SERVER, "a\xFF" "b\xE2\x82");
-    assert_string_equal(err.msg, "a\xEF\xBF\xBD" "b\xEF\xBF\xBD");
+    ebb_err_set(&err, EBB_SERVER,
+                "a\xFF"
+                "b\xE2\x82");
+    assert_string_equal(err.msg, "a\xEF\xBF\xBD"
+                                 "b\xEF\xBF\xBD");
 }
 
 static void every_code_has_a_name_that_finds_it(void **state)
