@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * ebb-sandboxd: the local sandbox service. Exit status 0 after a stop, 2 for
+ * a bad command line, 3 when it cannot serve.
+ */
+
+#include "base/log.h"
+#include "net/loop.h"
+#include "sandbox/service/options.h"
+#include "sandbox/service/service.h"
+
+#include <ebb_version.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define EXIT_USAGE      2
+#define EXIT_NO_SERVICE 3
+#define FILES_MAX       65536
+/* How long boxes may take to end before the service leaves them behind. */
+#define STOP_MS 10000
+
+/* Whoever started us waits for this one line, or for the end of file. */
+static void write_ready(int fd, const char *prefix, const char *text)
+{
+    char line[EBB_ERR_MSG_BYTES + 32];
+    const char *p = line;
+    int n = snprintf(line, sizeof line, "%s%s\n", prefix, text);
+    size_t left = n < (int)sizeof line ? (size_t)n : sizeof line - 1;
+
+    if (fd < 0)
+        return;
+    while (left > 0) {
+        ssize_t wrote = write(fd, p, left);
+
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            break;
+        p += wrote;
+        left -= (size_t)wrote;
+    }
+    close(fd);
+}
+
+static int fail(const ebb_options *options, const ebb_err *err, int status)
+{
+    fprintf(stderr, "error: %s\n", err->msg);
+    write_ready(options->ready_fd, "error: ", err->msg);
+    return status;
+}
+
+static void announce(const ebb_service *service)
+{
+    if (service->url == NULL)
+        return;
+    printf("export E2B_API_KEY=%s\n", service->config.api_keys[0]);
+    printf("export E2B_API_URL=%s\n", service->url);
+    printf("export E2B_SANDBOX_URL=%s\n", service->url);
+    fflush(stdout);
+}
+
+/* Each stream holds a connection and each command three pipes. */
+static void raise_files_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max < FILES_MAX ? limit.rlim_max : FILES_MAX;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void ask_to_stop(void *context)
+{
+    bool *asked = context;
+
+    *asked = true;
+}
+
+static void stop(ebb_loop *loop, ebb_service *service)
+{
+    int64_t until = ebb_loop_now_ms(loop) + STOP_MS;
+
+    ebb_service_stop(service);
+    while (!ebb_service_is_stopped(service) && ebb_loop_now_ms(loop) < until)
+        ebb_loop_run(loop, 100);
+    if (!ebb_service_is_stopped(service))
+        ebb_log_write(EBB_LOG_ERROR, "some sandboxes did not end within %d ms",
+                      STOP_MS);
+}
+
+static int serve(ebb_loop *loop, ebb_options *options)
+{
+    ebb_err err;
+    bool asked = false;
+    ebb_loop_signal *term, *interrupt;
+    ebb_service *service;
+
+    term = ebb_loop_signal_new(loop, SIGTERM, ask_to_stop, &asked, &err);
+    interrupt = ebb_loop_signal_new(loop, SIGINT, ask_to_stop, &asked, &err);
+    service = ebb_service_open(loop, &options->service, &err);
+    if (service != NULL) {
+        announce(service);
+        write_ready(options->ready_fd, "",
+                    options->service.socket_path != NULL
+                        ? options->service.socket_path
+                        : service->url);
+        options->ready_fd = -1;
+        while (!asked && !service->lingered)
+            ebb_loop_run(loop, -1);
+        stop(loop, service);
+        ebb_service_close(service);
+    }
+    ebb_loop_signal_free(term);
+    ebb_loop_signal_free(interrupt);
+    return service != NULL ? 0 : fail(options, &err, EXIT_NO_SERVICE);
+}
+
+static int run(ebb_options *options)
+{
+    ebb_err err;
+    ebb_loop *loop;
+    int status;
+
+    signal(SIGPIPE, SIG_IGN);
+    raise_files_limit();
+    if (options->ready_fd >= 0)
+        fcntl(options->ready_fd, F_SETFD, FD_CLOEXEC);
+    loop = ebb_loop_new(NULL, &err);
+    if (loop == NULL)
+        return fail(options, &err, EXIT_NO_SERVICE);
+    status = serve(loop, options);
+    ebb_loop_free(loop);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    ebb_options options;
+    ebb_err err;
+    int status = 0;
+
+    if (ebb_options_parse(&options, argc, argv, &err) != 0)
+        status =
+            fail(&options, &err,
+                 err.code == EBB_UNSUPPORTED ? EXIT_NO_SERVICE : EXIT_USAGE);
+    else if (options.help)
+        fputs(ebb_options_usage, stdout);
+    else if (options.version)
+        puts("ebb-sandboxd " EBB_VERSION);
+    else
+        status = run(&options);
+    ebb_options_clear(&options);
+    return status;
+}

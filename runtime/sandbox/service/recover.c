@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* pidfd_open by syscall(2) */
+
+#include "sandbox/service/recover.h"
+
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "sandbox/service/lifecycle.h"
+#include "sandbox/service/state.h"
+#include "sandbox/service/table.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define KILL_WAIT_MS 2000
+
+/*
+ * A pid may belong to somebody else by now: the process is pinned first, and
+ * only one with the recorded start time is killed.
+ */
+static void kill_left(const ebb_sandbox *s)
+{
+    struct pollfd pinned = { .events = POLLIN };
+    pid_t pid = s->life->pid;
+
+    if (pid <= 1 || s->life->pid_start == 0)
+        return;
+    pinned.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (pinned.fd < 0)
+        return;
+    if (ebb_state_pid_start(pid) == s->life->pid_start) {
+        ebb_log_write(EBB_LOG_WARN,
+                      "sandbox %s: killing process %ld of an earlier service",
+                      s->id, (long)pid);
+        syscall(SYS_pidfd_send_signal, pinned.fd, SIGKILL, NULL, 0);
+        poll(&pinned, 1, KILL_WAIT_MS);
+    }
+    close(pinned.fd);
+}
+
+static void remove_left(const ebb_service *service, const char *name)
+{
+    char *path = ebb_fs_join(service->sandboxes_dir, name);
+    ebb_err err;
+
+    if (path != NULL && ebb_fs_remove_tree(path, &err) != 0)
+        ebb_log_write(EBB_LOG_WARN, "%s", err.msg);
+    ebb_mem_free(path);
+}
+
+/* Whether it is taken back; else nothing of it should stay. */
+static bool take_back(ebb_service *service, const char *name)
+{
+    ebb_sandbox *s = ebb_lifecycle_new(service, name);
+    ebb_err err;
+
+    if (s == NULL)
+        return false;
+    if (ebb_state_parse(s, &err) != 0) {
+        ebb_log_write(EBB_LOG_WARN, "%s", err.msg);
+        ebb_lifecycle_free(s);
+        return false;
+    }
+    kill_left(s);
+    if (s->state == EBB_SANDBOX_PAUSED &&
+        service->sandboxes_count < EBB_SANDBOXES_MAX &&
+        ebb_lifecycle_adopt(s, &err) == 0) {
+        ebb_log_write(EBB_LOG_INFO, "sandbox %s is paused", s->id);
+        return true;
+    }
+    ebb_log_write(EBB_LOG_WARN, "sandbox %s ended with the service that ran it",
+                  s->id);
+    ebb_lifecycle_free(s);
+    return false;
+}
+
+int ebb_recover_start(ebb_service *service, ebb_err *err)
+{
+    DIR *dir = opendir(service->sandboxes_dir);
+    const struct dirent *entry;
+
+    if (dir == NULL)
+        return ebb_err_set_errno(err, EBB_NO_SERVICE, "read %s",
+                                 service->sandboxes_dir);
+    while ((entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (!ebb_table_is_id(entry->d_name) ||
+            !take_back(service, entry->d_name))
+            remove_left(service, entry->d_name);
+    }
+    closedir(dir);
+    return 0;
+}
