@@ -128,7 +128,6 @@ static int run(ebb_options *options)
     ebb_loop *loop;
     int status;
 
-    signal(SIGPIPE, SIG_IGN);
     raise_files_limit();
     if (options->ready_fd >= 0)
         fcntl(options->ready_fd, F_SETFD, FD_CLOEXEC);
@@ -146,6 +145,7 @@ int main(int argc, char **argv)
     ebb_err err;
     int status = 0;
 
+    signal(SIGPIPE, SIG_IGN);
     if (ebb_options_parse(&options, argc, argv, &err) != 0)
         status =
             fail(&options, &err,

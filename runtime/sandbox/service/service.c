@@ -133,7 +133,7 @@ static int listen_tcp(ebb_service *service, ebb_err *err)
     config.context = service;
     service->tcp = ebb_http_server_open(service->loop, &config, err);
     if (service->tcp == NULL)
-        return -1;
+        return ebb_err_wrap(err, "port %u", (unsigned)config.port);
     service->url = ebb_mem_printf(
         strchr(host, ':') != NULL ? "http://[%s]:%u" : "http://%s:%u", host,
         (unsigned)ebb_http_server_port(service->tcp));
