@@ -161,6 +161,7 @@ typedef struct ebb_task_config {
     void (*start)(void *context, ebb_request *request);
     void (*cancel)(void *context, ebb_request *request); /* may be NULL */
     void *context;
+    void (*free)(void *context); /* at ebb_close; may be NULL */
 } ebb_task_config;
 
 /* A host's own task: same checks, retries and journal as the twelve. */

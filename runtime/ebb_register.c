@@ -12,6 +12,7 @@ struct ebb_host_task {
     void (*start)(void *context, ebb_request *request);
     void (*cancel)(void *context, ebb_request *request);
     void *context;
+    void (*free_context)(void *context); /* NULL until registered */
 };
 
 struct ebb_request {
@@ -85,6 +86,8 @@ void ebb_host_tasks_free(ebb_runtime *rt)
     while (rt->host_tasks != NULL) {
         ebb_host_task *host = rt->host_tasks;
         rt->host_tasks = host->next;
+        if (host->free_context != NULL)
+            host->free_context(host->context);
         free_host_task(host);
     }
 }
@@ -136,6 +139,7 @@ int ebb_register(ebb_runtime *rt, const ebb_task_config *task, ebb_err *err)
         free_host_task(host);
         return -1;
     }
+    host->free_context = task->free;
     host->next = rt->host_tasks;
     rt->host_tasks = host;
     return 0;
