@@ -104,10 +104,10 @@ EBB_API int ebb_lua_exit_status(const ebb_lua *lua);
 /* ---- what a program shows ---- */
 
 typedef struct ebb_lua_activity {
-    const char *task;   /* "e2b.runCode", "ebb.sleep"; borrowed till a poll */
-    int attempt;        /* 1 for the first; 0 if it has none */
-    int64_t wait_ms;    /* until the next attempt or the end of a sleep */
-    double elapsed_ms;  /* since the call began */
+    const char *task;  /* "e2b.runCode", "ebb.sleep"; borrowed till a poll */
+    int attempt;       /* 1 for the first; 0 if it has none */
+    int64_t wait_ms;   /* until the next attempt or the end of a sleep */
+    double elapsed_ms; /* since the call began */
 } ebb_lua_activity;
 
 /* What is in flight, the oldest first; returns how many there are, of which
