@@ -155,6 +155,13 @@ $(B)/spec/%: spec/c/%.c $(B)/libservice.a $(B)/libebb.a
 	$(Q)$(CC) $(EBB_CFLAGS) -Ispec $(CFLAGS) -MMD -MP -o $@ $< \
 	  $(B)/libservice.a $(B)/libebb.a -lcmocka $(LIBS) -lseccomp
 
+# A test of the binding needs Lua besides, exported for C modules.
+$(B)/spec/test_lua_%: spec/c/test_lua_%.c $(B)/libebb_lua.a $(B)/libebb.a
+	@mkdir -p $(@D)
+	@echo "CC    $<"
+	$(Q)$(CC) $(EBB_CFLAGS) -Ispec $(CFLAGS) -rdynamic -MMD -MP -o $@ $< \
+	  $(B)/libebb_lua.a $(B)/libebb.a -lcmocka $(LUA_LIBS) $(LIBS)
+
 # --- what people type -----------------------------------------------------
 
 ## setup: install the Debian packages that are missing (root or sudo)
