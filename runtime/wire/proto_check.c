@@ -87,6 +87,36 @@ static int check_prefixed(walk *w, const ProtobufCFieldDescriptor *field,
     return result;
 }
 
+/*
+ * protobuf-c reads a bool from any wire type. A list of scalars may also come
+ * packed, which is a field with a length.
+ */
+static bool fits(const ProtobufCFieldDescriptor *field, unsigned wire_type)
+{
+    switch (field->type) {
+    case PROTOBUF_C_TYPE_STRING:
+    case PROTOBUF_C_TYPE_BYTES:
+    case PROTOBUF_C_TYPE_MESSAGE:
+        return wire_type == PREFIXED;
+    case PROTOBUF_C_TYPE_FIXED32:
+    case PROTOBUF_C_TYPE_SFIXED32:
+    case PROTOBUF_C_TYPE_FLOAT:
+        if (wire_type == FIXED32)
+            return true;
+        break;
+    case PROTOBUF_C_TYPE_FIXED64:
+    case PROTOBUF_C_TYPE_SFIXED64:
+    case PROTOBUF_C_TYPE_DOUBLE:
+        if (wire_type == FIXED64)
+            return true;
+        break;
+    default:
+        if (wire_type == VARINT)
+            return true;
+    }
+    return wire_type == PREFIXED && field->label == PROTOBUF_C_LABEL_REPEATED;
+}
+
 static int check_field(walk *w, const ProtobufCMessageDescriptor *descriptor)
 {
     const ProtobufCFieldDescriptor *field;
@@ -98,6 +128,10 @@ static int check_field(walk *w, const ProtobufCMessageDescriptor *descriptor)
     *w->memory += FIELD_BYTES;
     field = protobuf_c_message_descriptor_get_field(descriptor,
                                                     (unsigned)(tag >> 3));
+    if (field != NULL && !fits(field, tag & 7))
+        return ebb_err_set(w->err, EBB_PROTOCOL,
+                           "%s.%s has another type on the wire",
+                           descriptor->name, field->name);
     switch (tag & 7) {
     case VARINT:
         return varint(w, &value) ? 0 : cut(w, descriptor);
@@ -153,7 +187,7 @@ ProtobufCMessage *ebb_proto_unpack(const ProtobufCMessageDescriptor *descriptor,
     message = protobuf_c_message_unpack(descriptor, NULL, n, bytes);
     if (message == NULL)
         ebb_err_set(err, EBB_PROTOCOL,
-                    "%s: a field has another type than its number says",
+                    "%s: the protobuf bytes cannot be unpacked",
                     descriptor->name);
     return message;
 }
