@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* sigabbrev_np */
 #include "sandbox/service/context.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -107,6 +108,11 @@ static void on_ready(void *owner, const ebb_err *failed)
     ebb_context *context = owner;
     if (failed != NULL) {
         ebb_err err = *failed;
+        if (err.status == ENOENT || err.status == ENOTDIR) {
+            ebb_err_set(&err, EBB_INVALID_INPUT,
+                        "there is no directory %s in the sandbox",
+                        context->cwd);
+        }
         ebb_kernel_free(context->kernel);
         context->kernel = NULL;
         ebb_sandbox_log_add(context->sandbox, "error", "interpreter", "%s",
