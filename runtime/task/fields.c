@@ -63,7 +63,7 @@ static ebb_value *not_a_choice(const ebb_place *at, const ebb_field *field,
         snprintf(list + n, sizeof list - n, "%s%s", n > 0 ? ", " : "", *c);
     }
     return ebb_place_wrong(at, err, "expected one of %s, got \"%s\"", list,
-                 ebb_place_shown(text, quoted));
+                           ebb_place_shown(text, quoted));
 }
 
 static ebb_value *check_string(const ebb_place *at, const ebb_field *field,
@@ -123,14 +123,15 @@ static ebb_value *check_number(const ebb_place *at, const ebb_field *field,
     bool whole = field->type == EBB_FIELD_INT;
 
     if (type != EBB_INT && type != EBB_FLOAT)
-        return ebb_place_wrong(at, err, "expected %s, got %s", type_names[field->type],
-                     got(value));
+        return ebb_place_wrong(at, err, "expected %s, got %s",
+                               type_names[field->type], got(value));
     if (!isfinite(number))
         return ebb_place_wrong(at, err, "expected a finite number");
     if (whole && (field->flags & EBB_FIELD_CLAMP))
         number = trunc(number);
     if (whole && number != trunc(number))
-        return ebb_place_wrong(at, err, "expected a whole number, got %.17g", number);
+        return ebb_place_wrong(at, err, "expected a whole number, got %.17g",
+                               number);
     asked = number;
     if (check_range(at, field, &number, err) != 0)
         return NULL;
@@ -139,7 +140,8 @@ static ebb_value *check_number(const ebb_place *at, const ebb_field *field,
     if (!whole)
         return made(ebb_value_float(number), err);
     if (number < -0x1p63 || number >= 0x1p63)
-        return ebb_place_wrong(at, err, "%.17g is beyond a 64-bit integer", number);
+        return ebb_place_wrong(at, err, "%.17g is beyond a 64-bit integer",
+                               number);
     return made(ebb_value_int((int64_t)number), err);
 }
 
@@ -161,7 +163,8 @@ static ebb_value *check_map(const ebb_place *at, const ebb_field *field,
         const char *text = ebb_value_get_string(member, &n);
 
         if (text == NULL)
-            return ebb_place_wrong(&here, err, "expected string, got %s", got(member));
+            return ebb_place_wrong(&here, err, "expected string, got %s",
+                                   got(member));
         if ((field->flags & EBB_FIELD_NO_NUL) && memchr(text, '\0', n))
             return ebb_place_wrong(&here, err, "must not hold a NUL byte");
     }
@@ -183,13 +186,13 @@ static ebb_value *check_list(const ebb_place *at, const ebb_field *field,
     if (type != EBB_ARRAY && !(type == EBB_OBJECT && n == 0))
         return ebb_place_wrong(at, err, "expected list, got %s", got(value));
     if (outside(field, (double)n))
-        return ebb_place_wrong(at, err, "expected %.17g to %.17g entries, got %zu",
-                     field->min, field->max, n);
+        return ebb_place_wrong(at, err,
+                               "expected %.17g to %.17g entries, got %zu",
+                               field->min, field->max, n);
     out = made(ebb_value_array(), err);
     for (size_t i = 0; out != NULL && i < n; i++) {
         ebb_place here = { at, NULL, i + 1 };
-        ebb_value *entry = check_object(&here, field->items,
-                                        field->items_count,
+        ebb_value *entry = check_object(&here, field->items, field->items_count,
                                         ebb_value_at(value, i), err);
         if (entry != NULL && ebb_value_add(out, entry) == 0)
             continue;
@@ -209,7 +212,8 @@ static ebb_value *check_field(const ebb_place *at, const ebb_field *field,
         return check_string(at, field, value, err);
     case EBB_FIELD_BOOL:
         if (ebb_value_type(value) != EBB_BOOL)
-            return ebb_place_wrong(at, err, "expected bool, got %s", got(value));
+            return ebb_place_wrong(at, err, "expected bool, got %s",
+                                   got(value));
         return copied(value, err);
     case EBB_FIELD_INT:
     case EBB_FIELD_NUMBER:
@@ -224,8 +228,8 @@ static ebb_value *check_field(const ebb_place *at, const ebb_field *field,
     return ebb_place_wrong(at, err, "has no type");
 }
 
-static int check_names(const ebb_place *at, const ebb_field *fields, size_t count,
-                       const ebb_value *input, ebb_err *err)
+static int check_names(const ebb_place *at, const ebb_field *fields,
+                       size_t count, const ebb_value *input, ebb_err *err)
 {
     void *next = NULL;
     const char *key, *near;
@@ -241,8 +245,8 @@ static int check_names(const ebb_place *at, const ebb_field *fields, size_t coun
         near = ebb_fields_nearest(key, fields, count);
         ebb_place_shown(key, quoted);
         if (near != NULL)
-            ebb_place_wrong(at, err, "unknown field '%s' (did you mean '%s'?)", quoted,
-                  near);
+            ebb_place_wrong(at, err, "unknown field '%s' (did you mean '%s'?)",
+                            quoted, near);
         else
             ebb_place_wrong(at, err, "unknown field '%s'", quoted);
         return -1;
@@ -261,8 +265,8 @@ static int set_field(const ebb_place *at, const ebb_field *field,
         (field->flags & EBB_FIELD_REQUIRED)) {
         value = check_field(&here, field, given, err);
     } else if (field->otherwise != NULL) {
-        value = ebb_value_parse(field->otherwise, strlen(field->otherwise), 0,
-                                err);
+        value =
+            ebb_value_parse(field->otherwise, strlen(field->otherwise), 0, err);
     } else {
         return 0;
     }
@@ -297,8 +301,7 @@ static ebb_value *check_object(const ebb_place *at, const ebb_field *fields,
 }
 
 ebb_value *ebb_fields_check(const char *task, const ebb_field *fields,
-                            size_t count, const ebb_value *input,
-                            ebb_err *err)
+                            size_t count, const ebb_value *input, ebb_err *err)
 {
     ebb_place top = { NULL, task, 0 };
     ebb_value *nothing = NULL, *out = NULL;

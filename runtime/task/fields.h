@@ -24,11 +24,11 @@ typedef enum ebb_field_type {
 } ebb_field_type;
 
 /* What is said beyond the type; flags of ebb_field. */
-#define EBB_FIELD_REQUIRED 1u
+#define EBB_FIELD_REQUIRED  1u
 #define EBB_FIELD_NOT_BLANK 2u  /* a string with more than white space */
-#define EBB_FIELD_POSITIVE 4u   /* a number > 0 */
-#define EBB_FIELD_CLAMP 8u      /* out of range is moved into it, no error */
-#define EBB_FIELD_NO_NUL 16u    /* a string, or each string of a map */
+#define EBB_FIELD_POSITIVE  4u  /* a number > 0 */
+#define EBB_FIELD_CLAMP     8u  /* out of range is moved into it, no error */
+#define EBB_FIELD_NO_NUL    16u /* a string, or each string of a map */
 
 typedef struct ebb_field ebb_field;
 struct ebb_field {
@@ -52,8 +52,7 @@ struct ebb_field {
  * "e2b.writeFiles: files[3].content: expected string, got nil".
  */
 ebb_value *ebb_fields_check(const char *task, const ebb_field *fields,
-                            size_t count, const ebb_value *input,
-                            ebb_err *err);
+                            size_t count, const ebb_value *input, ebb_err *err);
 
 /* An array of {name, type, required, default?, min?, max?, choices?, help}. */
 ebb_value *ebb_fields_describe(const ebb_field *fields, size_t count);

@@ -47,8 +47,7 @@ static ebb_value *describe_choices(const char *const *choices)
 /* A bound as a whole number where it is one, as people wrote it. */
 static ebb_value *describe_bound(double bound)
 {
-    if (bound >= -0x1p53 && bound <= 0x1p53 &&
-        (double)(int64_t)bound == bound)
+    if (bound >= -0x1p53 && bound <= 0x1p53 && (double)(int64_t)bound == bound)
         return ebb_value_int((int64_t)bound);
     return ebb_value_float(bound);
 }
@@ -59,9 +58,9 @@ static int describe_rest(ebb_value *out, const ebb_field *field)
     const char *otherwise = field->otherwise;
 
     if (otherwise != NULL &&
-        ebb_value_set(out, "default",
-                      ebb_value_parse(otherwise, strlen(otherwise), 0,
-                                      &ignored)) != 0)
+        ebb_value_set(
+            out, "default",
+            ebb_value_parse(otherwise, strlen(otherwise), 0, &ignored)) != 0)
         return -1;
     if (field->min != field->max &&
         (ebb_value_set(out, "min", describe_bound(field->min)) != 0 ||
@@ -72,8 +71,8 @@ static int describe_rest(ebb_value *out, const ebb_field *field)
         return -1;
     if (field->items != NULL &&
         ebb_value_set(out, "items",
-                      ebb_fields_describe(field->items,
-                                          field->items_count)) != 0)
+                      ebb_fields_describe(field->items, field->items_count)) !=
+            0)
         return -1;
     return ebb_value_set(out, "help",
                          ebb_value_text(field->help ? field->help : ""));
@@ -147,8 +146,8 @@ static size_t room_for(const ebb_value *value, int depth)
 
     if (depth > 2 * DESCRIPTION_DEPTH_MAX + 2)
         return room;
-    for (size_t i = 0; ebb_value_type(value) == EBB_ARRAY &&
-                       i < ebb_value_size(value); i++)
+    for (size_t i = 0;
+         ebb_value_type(value) == EBB_ARRAY && i < ebb_value_size(value); i++)
         room += room_for(ebb_value_at(value, i), depth + 1);
     while (ebb_value_type(value) == EBB_OBJECT &&
            ebb_value_next(value, &next, &key, &member))

@@ -20,8 +20,7 @@ static void write_path(const ebb_place *at, char *out, size_t room)
     if (at->name == NULL)
         snprintf(out + n, room - n, "[%zu]", at->index);
     else
-        snprintf(out + n, room - n, "%s%s", at->up->up ? "." : ": ",
-                 at->name);
+        snprintf(out + n, room - n, "%s%s", at->up->up ? "." : ": ", at->name);
 }
 
 ebb_value *ebb_place_wrong(const ebb_place *at, ebb_err *err, const char *fmt,

@@ -46,17 +46,15 @@ static int grow(ebb_registry *registry, ebb_err *err)
     return 0;
 }
 
-int ebb_registry_add(ebb_registry *registry, const ebb_task *task,
-                     ebb_err *err)
+int ebb_registry_add(ebb_registry *registry, const ebb_task *task, ebb_err *err)
 {
     if (ebb_registry_find(registry, task->name) != NULL)
         return ebb_err_set(err, EBB_CONFLICT,
-                           "a task named %s is already registered",
-                           task->name);
+                           "a task named %s is already registered", task->name);
     if (registry->count >= TASKS_MAX)
         return ebb_err_set(err, EBB_LIMIT_EXCEEDED,
-                           "%s: more than %d tasks are registered",
-                           task->name, TASKS_MAX);
+                           "%s: more than %d tasks are registered", task->name,
+                           TASKS_MAX);
     if (grow(registry, err) != 0)
         return -1;
     registry->tasks[registry->count++] = *task;
@@ -120,8 +118,7 @@ int ebb_registry_unknown(const ebb_registry *registry, const char *name,
                            "there is no task %.64s; `ebb tasks` lists them",
                            name);
     return ebb_err_set(err, EBB_NOT_FOUND,
-                       "there is no task %.64s; did you mean %s?", name,
-                       near);
+                       "there is no task %.64s; did you mean %s?", name, near);
 }
 
 ebb_value *ebb_task_describe(const ebb_task *task)
@@ -137,8 +134,8 @@ ebb_value *ebb_task_describe(const ebb_task *task)
         ebb_value_set(out, "help",
                       ebb_value_text(task->help ? task->help : "")) == 0 &&
         ebb_value_set(out, "fields",
-                      ebb_fields_describe(task->fields,
-                                          task->fields_count)) == 0)
+                      ebb_fields_describe(task->fields, task->fields_count)) ==
+            0)
         return out;
     ebb_value_free(out);
     return NULL;

@@ -7,7 +7,7 @@
 #include "task/attempt.h"
 
 #define FIRST_WAIT_MS 1000
-#define DAY_MS INT64_C(86400000)
+#define DAY_MS        INT64_C(86400000)
 
 static const struct {
     const char *name;
