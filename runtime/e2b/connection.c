@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+#include "e2b/connection.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "e2b/control.h"
+#include "e2b/errors.h"
+#include "e2b/state.h"
+
+#define REUSE_MS        30000
+#define TEXT_BYTES_MAX  4096 /* of a token or a name that a service gave */
+#define EXTEND_AGAIN_MS 30000
+
+/* ---- what is known ---- */
+
+static void forget(ebb_e2b_known *known)
+{
+    ebb_e2b_target_clear(&known->target);
+    ebb_mem_free(known->asked_id);
+    *known = (ebb_e2b_known){ 0 };
+}
+
+void ebb_e2b_connections_clear(ebb_e2b_connections *connections)
+{
+    for (size_t i = 0; i < EBB_E2B_KNOWN_MAX; i++)
+        forget(&connections->known[i]);
+}
+
+static ebb_e2b_known *find_known(ebb_e2b *e2b, const char *id)
+{
+    for (size_t i = 0; i < EBB_E2B_KNOWN_MAX; i++) {
+        ebb_e2b_known *known = &e2b->connections.known[i];
+        if (known->asked_id != NULL && strcmp(known->asked_id, id) == 0)
+            return known;
+    }
+    return NULL;
+}
+
+void ebb_e2b_connection_drop(ebb_e2b *e2b, const char *sandbox_id)
+{
+    ebb_e2b_known *known = find_known(e2b, sandbox_id);
+
+    if (known != NULL)
+        forget(known);
+}
+
+/* A free place, or that of the oldest answer. */
+static ebb_e2b_known *make_room(ebb_e2b *e2b)
+{
+    ebb_e2b_known *oldest = &e2b->connections.known[0];
+
+    for (size_t i = 0; i < EBB_E2B_KNOWN_MAX; i++) {
+        ebb_e2b_known *known = &e2b->connections.known[i];
+        if (known->asked_id == NULL)
+            return known;
+        if (known->at_ms < oldest->at_ms)
+            oldest = known;
+    }
+    forget(oldest);
+    return oldest;
+}
+
+/* No memory to remember costs a round trip later, nothing else. */
+static void remember(const ebb_e2b_job *job)
+{
+    ebb_e2b_known *known;
+
+    ebb_e2b_connection_drop(job->e2b, job->sandbox_id);
+    known = make_room(job->e2b);
+    known->asked_id = ebb_mem_dup(job->sandbox_id);
+    known->at_ms = ebb_e2b_job_now(job);
+    known->promised_end_ms = job->promised_end_ms;
+    if (known->asked_id == NULL ||
+        ebb_e2b_target_copy(&known->target, &job->target) != 0)
+        forget(known);
+}
+
+/* Whether a recent answer still covers the call; then it is the job's. */
+static bool recall(ebb_e2b_job *job, int64_t call_ms)
+{
+    const ebb_e2b_known *known = find_known(job->e2b, job->sandbox_id);
+    int64_t now = ebb_e2b_job_now(job);
+
+    if (known == NULL || now - known->at_ms > REUSE_MS ||
+        known->promised_end_ms < now + call_ms + EBB_E2B_LIFE_MARGIN_MS)
+        return false;
+    ebb_e2b_target_clear(&job->target);
+    job->promised_end_ms = known->promised_end_ms;
+    return ebb_e2b_target_copy(&job->target, &known->target) == 0;
+}
+
+/* ---- connecting ---- */
+
+/* What goes into headers and host names; NULL for anything else. */
+static const char *plain(const ebb_value *json, const char *key,
+                         const char *also)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.";
+    const char *text = ebb_value_find_string(json, key);
+
+    if (text == NULL || *text == '\0' || strlen(text) > TEXT_BYTES_MAX)
+        return NULL;
+    for (const char *c = text; *c != '\0'; c++)
+        if (strchr(allowed, *c) == NULL && strchr(also, *c) == NULL)
+            return NULL;
+    return text;
+}
+
+static int read_target(const ebb_e2b_job *job, const ebb_value *json,
+                       ebb_e2b_target *target, ebb_err *err)
+{
+    static const char token[] = "_~+/=:!$&'()*,;@%#?<>[]{}|^`\"\\";
+    const char *id = plain(json, "sandboxID", "_");
+
+    if (id == NULL)
+        return ebb_err_set(err, EBB_PROTOCOL,
+                           "%s: the answer to connect names no sandbox",
+                           job->subject);
+    ebb_e2b_target_clear(target);
+    target->id = ebb_mem_dup(id);
+    target->domain = ebb_mem_dup(plain(json, "domain", ":"));
+    target->token = ebb_mem_dup(plain(json, "envdAccessToken", token));
+    target->traffic_token =
+        ebb_mem_dup(plain(json, "trafficAccessToken", token));
+    target->envd_version = ebb_mem_dup(plain(json, "envdVersion", ""));
+    if (target->id == NULL)
+        return ebb_err_set(err, EBB_NO_MEMORY, "answer to connect");
+    return 0;
+}
+
+static void connect(ebb_e2b_job *job);
+
+static void on_answer(ebb_e2b_job *job, const ebb_e2b_answer *answer)
+{
+    ebb_err err = { 0 };
+
+    if (ebb_e2b_falls_back(job->e2b, answer)) {
+        connect(job);
+        return;
+    }
+    if (answer->status == 400 && job->life_ms > EBB_E2B_LIFE_MS) {
+        /* Longer than the service allows: as long as it always does. */
+        job->life_ms = EBB_E2B_LIFE_MS;
+        connect(job);
+        return;
+    }
+    if (answer->err != NULL) {
+        ebb_e2b_connection_drop(job->e2b, job->sandbox_id);
+        ebb_e2b_job_fail(job, answer->err, NULL);
+        return;
+    }
+    if (read_target(job, answer->json, &job->target, &err) != 0) {
+        ebb_e2b_job_fail(job, &err, NULL);
+        return;
+    }
+    job->promised_end_ms = ebb_e2b_job_now(job) + job->life_ms;
+    remember(job);
+    job->connected(job);
+}
+
+static ebb_value *life_body(int64_t life_ms)
+{
+    ebb_value *body = ebb_value_object();
+    int64_t seconds = ebb_e2b_seconds((double)life_ms);
+
+    if (body == NULL ||
+        ebb_value_set(body, "timeout", ebb_value_int(seconds)) == 0)
+        return body;
+    ebb_value_free(body);
+    return NULL;
+}
+
+static void connect(ebb_e2b_job *job)
+{
+    ebb_value *body = life_body(job->life_ms);
+    char *path =
+        ebb_e2b_path(ebb_e2b_prefix(job->e2b), job->sandbox_id, "/connect");
+    ebb_e2b_control control = {
+        .method = "POST",
+        .path = path,
+        .body = body,
+        .on_answer = on_answer,
+    };
+
+    if (body == NULL)
+        ebb_e2b_job_no_memory(job);
+    else
+        ebb_e2b_control_start(job, &control);
+    ebb_value_free(body);
+    ebb_mem_free(path);
+}
+
+void ebb_e2b_connect(ebb_e2b_job *job, int64_t call_ms,
+                     ebb_e2b_job_fn *connected)
+{
+    job->connected = connected;
+    job->life_ms = call_ms + EBB_E2B_LIFE_MARGIN_MS;
+    if (job->life_ms < EBB_E2B_LIFE_MS)
+        job->life_ms = EBB_E2B_LIFE_MS;
+    if (recall(job, call_ms))
+        connected(job);
+    else
+        connect(job);
+}
+
+/* ---- refusals ---- */
+
+ebb_e2b_refusal ebb_e2b_refusal_of(const ebb_e2b_transfer *transfer)
+{
+    int status = ebb_e2b_transfer_status(transfer);
+    const ebb_buf *body = ebb_e2b_transfer_body(transfer);
+    ebb_err ignored = { 0 };
+    const char *message;
+    ebb_value *json;
+    bool absent;
+
+    if (status == 401)
+        return EBB_E2B_NOT_ALLOWED;
+    if (status != 502 || body->n == 0)
+        return EBB_E2B_NOT_REFUSED;
+    json = ebb_value_parse(body->bytes, body->n, 100, &ignored);
+    message = ebb_value_find_string(json, "message");
+    absent = message != NULL && (strstr(message, "was not found") != NULL ||
+                                 strstr(message, "port is not open") != NULL);
+    ebb_value_free(json);
+    return absent ? EBB_E2B_NOT_RUNNING : EBB_E2B_NOT_REFUSED;
+}
+
+bool ebb_e2b_connect_again(ebb_e2b_job *job, const ebb_e2b_transfer *transfer)
+{
+    ebb_e2b_refusal refusal = ebb_e2b_refusal_of(transfer);
+    int status = ebb_e2b_transfer_status(transfer);
+    char words[EBB_E2B_WORDS_BYTES];
+    ebb_err err = { 0 };
+
+    if (refusal == EBB_E2B_NOT_REFUSED)
+        return false;
+    ebb_e2b_connection_drop(job->e2b, job->sandbox_id);
+    if (!job->refused) {
+        job->refused = true;
+        connect(job);
+        return true;
+    }
+    ebb_e2b_error_words(job, transfer, words);
+    if (refusal == EBB_E2B_NOT_RUNNING)
+        ebb_err_set_status(&err, EBB_SANDBOX_NOT_RUNNING, status,
+                           "%s is not running: %s; nothing was executed",
+                           job->subject, words);
+    else
+        ebb_err_set_status(&err, EBB_UNAUTHORIZED, status,
+                           "%s refuses its access token: %s; nothing was "
+                           "executed",
+                           job->subject, words);
+    ebb_e2b_job_fail(job, &err, NULL);
+    return true;
+}
+
+/* ---- extending ---- */
+
+static void extension_plan(ebb_e2b_extension *extension)
+{
+    const ebb_e2b_job *job = extension->job;
+    int64_t left = job->promised_end_ms - ebb_e2b_job_now(job);
+
+    ebb_loop_timer_start(extension->timer, left > 2 * EXTEND_AGAIN_MS
+                                               ? left / 2
+                                               : EXTEND_AGAIN_MS);
+}
+
+static void extended(void *context, ebb_e2b_transfer *transfer,
+                     const ebb_err *err)
+{
+    ebb_e2b_extension *extension = context;
+    ebb_e2b_job *job = extension->job;
+    int status = ebb_e2b_transfer_status(transfer);
+
+    extension->transfer = NULL;
+    if (err == NULL && status >= 200 && status < 300)
+        job->promised_end_ms = ebb_e2b_job_now(job) + EBB_E2B_LIFE_MS;
+    extension_plan(extension);
+}
+
+/* A failure costs nothing yet: the next turn comes before the life's end. */
+static void extend(void *context)
+{
+    ebb_e2b_extension *extension = context;
+    ebb_e2b_job *job = extension->job;
+    char body[48];
+    int n =
+        snprintf(body, sizeof body, "{\"timeout\":%d}", EBB_E2B_LIFE_MS / 1000);
+    char *path =
+        ebb_e2b_path(ebb_e2b_prefix(job->e2b), job->sandbox_id, "/connect");
+    ebb_e2b_transfer_config config = {
+        .method = "POST",
+        .path = path,
+        .content_type = "application/json",
+        .body = body,
+        .body_n = (size_t)n,
+        .limits = { .total_ms = EXTEND_AGAIN_MS },
+        .context = extension,
+        .on_done = extended,
+    };
+    ebb_err ignored = { 0 };
+
+    if (path != NULL)
+        extension->transfer =
+            ebb_e2b_transfer_start(job->e2b, &config, &ignored);
+    if (extension->transfer == NULL)
+        extension_plan(extension);
+    ebb_mem_free(path);
+}
+
+int ebb_e2b_extension_start(ebb_e2b_extension *extension, ebb_e2b_job *job)
+{
+    extension->job = job;
+    if (extension->timer == NULL)
+        extension->timer =
+            ebb_loop_timer_new(job->e2b->config.loop, extend, extension);
+    if (extension->timer == NULL)
+        return -1;
+    extension_plan(extension);
+    return 0;
+}
+
+void ebb_e2b_extension_clear(ebb_e2b_extension *extension)
+{
+    ebb_loop_timer_free(extension->timer);
+    ebb_e2b_transfer_cancel(extension->transfer);
+    *extension = (ebb_e2b_extension){ 0 };
+}

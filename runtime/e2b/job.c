@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "e2b/job.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "e2b/state.h"
+
+#define ID_BYTES_MAX 128
+
+static void job_free(ebb_e2b_job *job)
+{
+    ebb_e2b_place_leave(job);
+    ebb_e2b_transfer_cancel(job->transfer);
+    if (job->clear != NULL)
+        job->clear(job);
+    ebb_e2b_target_clear(&job->target);
+    ebb_mem_free(job);
+}
+
+static void cancel(ebb_attempt *attempt)
+{
+    ebb_e2b_job *job = attempt->state;
+    ebb_err err = { 0 };
+
+    if (job->cancel != NULL) {
+        job->cancel(job);
+        return;
+    }
+    ebb_err_set(&err, EBB_CANCELLED, "the call was cancelled");
+    ebb_e2b_job_fail(job, &err, NULL);
+}
+
+/* It becomes part of paths and headers. */
+static int check_id(const char *id, ebb_err *err)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    size_t n = id == NULL ? 1 : strlen(id);
+
+    if (id == NULL || (n <= ID_BYTES_MAX && strspn(id, allowed) == n))
+        return 0;
+    return ebb_err_set(err, EBB_INVALID_INPUT,
+                       "sandboxId: expected letters and digits, as "
+                       "e2b.createSandbox returns it, got \"%.48s\"",
+                       id);
+}
+
+void ebb_e2b_job_start(ebb_attempt *attempt, size_t size, ebb_e2b_job_fn *begin,
+                       ebb_e2b_job_fn *clear)
+{
+    const char *id = ebb_value_find_string(attempt->input, "sandboxId");
+    ebb_e2b_job *job = NULL;
+    ebb_err err = { 0 };
+
+    if (check_id(id, &err) == 0) {
+        job = ebb_mem_zero(size);
+        if (job == NULL)
+            ebb_err_set(&err, EBB_NO_MEMORY, "no memory for the call");
+    }
+    if (job == NULL) {
+        ebb_attempt_fail(attempt, &err, NULL);
+        return;
+    }
+    job->e2b = attempt->context;
+    job->attempt = attempt;
+    job->input = attempt->input;
+    job->sandbox_id = id;
+    snprintf(job->subject, sizeof job->subject, "sandbox%s%s", id ? " " : "",
+             id ? id : "");
+    job->next = begin;
+    job->clear = clear;
+    attempt->state = job;
+    attempt->cancel = cancel;
+    ebb_e2b_place_wait(job);
+}
+
+void ebb_e2b_job_finish(ebb_e2b_job *job, ebb_value *result)
+{
+    ebb_attempt *attempt = job->attempt;
+
+    job_free(job);
+    ebb_attempt_finish(attempt, result);
+}
+
+void ebb_e2b_job_fail(ebb_e2b_job *job, const ebb_err *err, ebb_value *details)
+{
+    ebb_attempt *attempt = job->attempt;
+    ebb_err copy = *err; /* it may live in what is freed here */
+
+    job_free(job);
+    ebb_attempt_fail(attempt, &copy, details);
+}
+
+void ebb_e2b_job_no_memory(ebb_e2b_job *job)
+{
+    ebb_err err = { 0 };
+
+    ebb_err_set(&err, EBB_NO_MEMORY, "no memory for the call");
+    ebb_e2b_job_fail(job, &err, NULL);
+}
+
+static void proceed(ebb_attempt *attempt)
+{
+    ebb_e2b_job *job = attempt->state;
+
+    job->allowed = true;
+    ebb_e2b_transfer_continue(job->transfer);
+}
+
+void ebb_e2b_job_before_body(void *context)
+{
+    ebb_e2b_job *job = context;
+
+    if (job->allowed)
+        proceed(job->attempt);
+    else
+        ebb_attempt_before_effect(job->attempt, proceed);
+}
+
+int64_t ebb_e2b_job_now(const ebb_e2b_job *job)
+{
+    return ebb_clock_steady_ms(job->attempt->clock);
+}
