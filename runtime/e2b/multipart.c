@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include "e2b/multipart.h"
+
+#include <string.h>
+
+#include "base/id.h"
+
+bool ebb_e2b_multipart_takes(const char *path)
+{
+    for (const char *c = path; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7F ||
+            strchr("%;\\\"'", *c) != NULL)
+            return false;
+    return true;
+}
+
+int ebb_e2b_multipart_boundary(char boundary[EBB_E2B_BOUNDARY_BYTES],
+                               ebb_err *err)
+{
+    return ebb_id_hex(boundary, EBB_E2B_BOUNDARY_BYTES, err);
+}
+
+int ebb_e2b_multipart_begin(ebb_buf *out, const char *boundary,
+                            const char *path)
+{
+    return ebb_buf_printf(out,
+                          "%s--%s\r\n"
+                          "Content-Disposition: form-data; name=\"file\"; "
+                          "filename=\"%s\"\r\n"
+                          "Content-Type: application/octet-stream\r\n\r\n",
+                          out->n > 0 ? "\r\n" : "", boundary, path);
+}
+
+int ebb_e2b_multipart_end(ebb_buf *out, const char *boundary)
+{
+    return ebb_buf_printf(out, "\r\n--%s--\r\n", boundary);
+}

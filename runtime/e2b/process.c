@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+#include "e2b/process.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "e2b/message.h"
+#include "wire/process.pb-c.h"
+#include "wire/proto_check.h"
+
+#define PAYLOAD_BYTES_MAX (4u << 20) /* of one message */
+
+/* ---- what is sent ---- */
+
+/* The map as entries in one block, with a pointer to each in front. */
+static int add_envs(Process__ProcessConfig *process, const ebb_value *envs)
+{
+    size_t n = ebb_value_size(envs), i = 0;
+    Process__ProcessConfig__EnvsEntry *entries;
+    void *next = NULL;
+    const char *key;
+    ebb_value *value;
+
+    process->envs =
+        ebb_mem_alloc(n * (sizeof *process->envs + sizeof *entries));
+    if (process->envs == NULL)
+        return -1;
+    entries = (void *)(process->envs + n);
+    while (ebb_value_next(envs, &next, &key, &value)) {
+        process__process_config__envs_entry__init(&entries[i]);
+        entries[i].key = ebb_e2b_message_text(key);
+        entries[i].value =
+            ebb_e2b_message_text(ebb_value_get_string(value, NULL));
+        process->envs[i] = &entries[i];
+        i++;
+    }
+    process->n_envs = n;
+    return 0;
+}
+
+int ebb_e2b_process_write_start(ebb_buf *out, const ebb_e2b_command *command,
+                                ebb_err *err)
+{
+    char *args[] = { ebb_e2b_message_text("-l"), ebb_e2b_message_text("-c"),
+                     ebb_e2b_message_text(command->text) };
+    Process__ProcessConfig process = PROCESS__PROCESS_CONFIG__INIT;
+    Process__StartRequest request = PROCESS__START_REQUEST__INIT;
+    ebb_buf message;
+
+    ebb_buf_init(&message, 0);
+    process.cmd = ebb_e2b_message_text("/bin/bash");
+    process.n_args = sizeof args / sizeof *args;
+    process.args = args;
+    if (command->cwd != NULL) {
+        process._cwd_case = PROCESS__PROCESS_CONFIG___CWD_CWD;
+        process.cwd = ebb_e2b_message_text(command->cwd);
+    }
+    request.process = &process;
+    request._stdin_case = PROCESS__START_REQUEST___STDIN_STDIN;
+    request.stdin = command->wants_stdin;
+    if (add_envs(&process, command->envs) != 0 ||
+        ebb_e2b_message_write(&message, &request.base) != 0 ||
+        ebb_connect_write(out, 0, message.bytes, message.n) != 0)
+        out->failed = true;
+    ebb_mem_free(process.envs);
+    ebb_buf_clear(&message);
+    return ebb_buf_check(out, "the request of a command", err);
+}
+
+static void select_pid(Process__ProcessSelector *selector, uint32_t pid)
+{
+    process__process_selector__init(selector);
+    selector->selector_case = PROCESS__PROCESS_SELECTOR__SELECTOR_PID;
+    selector->pid = pid;
+}
+
+int ebb_e2b_process_write_kill(ebb_buf *out, uint32_t pid)
+{
+    Process__SendSignalRequest request = PROCESS__SEND_SIGNAL_REQUEST__INIT;
+    Process__ProcessSelector selector;
+
+    select_pid(&selector, pid);
+    request.process = &selector;
+    request.signal = PROCESS__SIGNAL__SIGNAL_SIGKILL;
+    return ebb_e2b_message_write(out, &request.base);
+}
+
+int ebb_e2b_process_write_input(ebb_buf *out, uint32_t pid, const char *bytes,
+                                size_t n)
+{
+    Process__SendInputRequest request = PROCESS__SEND_INPUT_REQUEST__INIT;
+    Process__ProcessInput input = PROCESS__PROCESS_INPUT__INIT;
+    Process__ProcessSelector selector;
+
+    select_pid(&selector, pid);
+    input.input_case = PROCESS__PROCESS_INPUT__INPUT_STDIN;
+    input.stdin.data = (uint8_t *)ebb_e2b_message_text(bytes);
+    input.stdin.len = n;
+    request.process = &selector;
+    request.input = &input;
+    return ebb_e2b_message_write(out, &request.base);
+}
+
+int ebb_e2b_process_write_close(ebb_buf *out, uint32_t pid)
+{
+    Process__CloseStdinRequest request = PROCESS__CLOSE_STDIN_REQUEST__INIT;
+    Process__ProcessSelector selector;
+
+    select_pid(&selector, pid);
+    request.process = &selector;
+    return ebb_e2b_message_write(out, &request.base);
+}
+
+/* ---- what comes ---- */
+
+/*
+ * One length-delimited field that fills all of n bytes, as every level of an
+ * output event is: its number and contents, or 0. Protobuf encoding: a tag
+ * byte (number << 3 | 2), a varint length.
+ */
+static unsigned only_field(const unsigned char **p, size_t *n)
+{
+    size_t length = 0, at = 1;
+    unsigned number;
+    unsigned char byte = 0x80;
+
+    if (*n < 2 || ((*p)[0] & 7) != 2 || (*p)[0] >= 0x80)
+        return 0;
+    number = (*p)[0] >> 3;
+    for (unsigned shift = 0; byte >= 0x80 && at < *n && shift <= 21;
+         shift += 7) {
+        byte = (*p)[at++];
+        length |= (size_t)(byte & 0x7F) << shift;
+    }
+    if (byte >= 0x80 || length == 0 || length != *n - at)
+        return 0;
+    *p += at;
+    *n = length;
+    return number;
+}
+
+/*
+ * StartResponse.event (1), ProcessEvent.data (2), DataEvent.stdout, stderr or
+ * pty (1, 2, 3): read in place, because a copy of every byte of output would
+ * cost more than all the rest. Returns false for any other event or form.
+ */
+static bool take_output(ebb_e2b_process *process, const char *payload, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)payload;
+    unsigned stream;
+
+    if (only_field(&p, &n) != 1 || only_field(&p, &n) != 2)
+        return false;
+    stream = only_field(&p, &n);
+    if (stream < 1 || stream > 3)
+        return false;
+    process->on_output(process->context, stream == 2 ? 2 : 1, (const char *)p,
+                       n);
+    return true;
+}
+
+static void take_data(ebb_e2b_process *process,
+                      const Process__ProcessEvent__DataEvent *data)
+{
+    const ProtobufCBinaryData *bytes = &data->stdout;
+    int stream = 1;
+
+    if (data->output_case == PROCESS__PROCESS_EVENT__DATA_EVENT__OUTPUT_STDERR)
+        stream = 2;
+    else if (data->output_case ==
+             PROCESS__PROCESS_EVENT__DATA_EVENT__OUTPUT__NOT_SET)
+        return;
+    if (bytes->len > 0)
+        process->on_output(process->context, stream, (const char *)bytes->data,
+                           bytes->len);
+}
+
+static int take_event(ebb_e2b_process *process,
+                      const Process__ProcessEvent *event, ebb_err *err)
+{
+    bool is_start = event != NULL &&
+                    event->event_case == PROCESS__PROCESS_EVENT__EVENT_START;
+
+    if (event == NULL)
+        return 0;
+    if (is_start == process->started)
+        return ebb_err_set(err, EBB_PROTOCOL,
+                           is_start ? "the command started twice"
+                                    : "an event came before the start");
+    switch (event->event_case) {
+    case PROCESS__PROCESS_EVENT__EVENT_START:
+        process->started = true;
+        process->pid = event->start->pid;
+        process->on_start(process->context);
+        break;
+    case PROCESS__PROCESS_EVENT__EVENT_DATA:
+        if (!process->ended)
+            take_data(process, event->data);
+        break;
+    case PROCESS__PROCESS_EVENT__EVENT_END:
+        process->ended = true;
+        process->exit_code = event->end->exit_code;
+        snprintf(process->status, sizeof process->status, "%s",
+                 event->end->status);
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+/* The end-of-stream envelope: JSON in both codecs, with an error or not. */
+static int take_end(ebb_e2b_process *process, const char *payload, size_t n,
+                    ebb_err *err)
+{
+    ebb_value *json = ebb_value_parse(payload, n, 10000, err);
+    const ebb_value *error = ebb_value_find(json, "error");
+    const char *code = ebb_value_find_string(error, "code");
+    const char *message = ebb_value_find_string(error, "message");
+
+    if (json == NULL)
+        return ebb_err_wrap(err, "the end of the stream");
+    process->finished = true;
+    if (ebb_value_type(error) == EBB_OBJECT) {
+        process->code =
+            code == NULL ? EBB_CONNECT_UNKNOWN : ebb_connect_code_find(code);
+        if (process->code == EBB_CONNECT_OK)
+            process->code = EBB_CONNECT_UNKNOWN;
+        snprintf(process->message, sizeof process->message, "%s",
+                 message == NULL ? "" : message);
+    }
+    ebb_value_free(json);
+    return 0;
+}
+
+static int take_envelope(void *context, unsigned flags, const char *payload,
+                         size_t n, ebb_err *err)
+{
+    ebb_e2b_process *process = context;
+    Process__StartResponse *response;
+    int failed;
+
+    if (process->finished)
+        return 0;
+    if (flags & EBB_CONNECT_COMPRESSED)
+        return ebb_err_set(err, EBB_PROTOCOL,
+                           "a compressed message, which was not asked for");
+    if (flags & EBB_CONNECT_END)
+        return take_end(process, payload, n, err);
+    if (process->started && !process->ended && take_output(process, payload, n))
+        return 0;
+    response = (Process__StartResponse *)ebb_proto_unpack(
+        &process__start_response__descriptor, payload, n, err);
+    if (response == NULL)
+        return -1;
+    failed = take_event(process, response->event, err);
+    process__start_response__free_unpacked(response, NULL);
+    return failed;
+}
+
+void ebb_e2b_process_init(ebb_e2b_process *process, void *context)
+{
+    *process = (ebb_e2b_process){ .context = context };
+    ebb_connect_reader_init(&process->reader, PAYLOAD_BYTES_MAX, take_envelope,
+                            process);
+}
+
+void ebb_e2b_process_clear(ebb_e2b_process *process)
+{
+    ebb_connect_reader_clear(&process->reader);
+}
+
+int ebb_e2b_process_add(ebb_e2b_process *process, const char *bytes, size_t n,
+                        ebb_err *err)
+{
+    return ebb_connect_add(&process->reader, bytes, n, err);
+}
+
+bool ebb_e2b_process_signal(const ebb_e2b_process *process, char out[16])
+{
+    static const char prefix[] = "signal: ";
+    static const struct {
+        const char *words, *name;
+    } signals[] = {
+        { "hangup", "SIGHUP" },
+        { "interrupt", "SIGINT" },
+        { "quit", "SIGQUIT" },
+        { "illegal instruction", "SIGILL" },
+        { "trace/breakpoint trap", "SIGTRAP" },
+        { "aborted", "SIGABRT" },
+        { "bus error", "SIGBUS" },
+        { "floating point exception", "SIGFPE" },
+        { "killed", "SIGKILL" },
+        { "user defined signal 1", "SIGUSR1" },
+        { "segmentation fault", "SIGSEGV" },
+        { "user defined signal 2", "SIGUSR2" },
+        { "broken pipe", "SIGPIPE" },
+        { "alarm clock", "SIGALRM" },
+        { "terminated", "SIGTERM" },
+        { "CPU time limit exceeded", "SIGXCPU" },
+        { "file size limit exceeded", "SIGXFSZ" },
+    };
+    const char *words = process->status + sizeof prefix - 1;
+
+    if (strncmp(process->status, prefix, sizeof prefix - 1) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (strncmp(words, signals[i].words, strlen(signals[i].words)) == 0) {
+            snprintf(out, 16, "%s", signals[i].name);
+            return true;
+        }
+    /* Go writes the rest, such as the real-time ones, as "signal 34". */
+    snprintf(out, 16, "SIG%.8s",
+             words + (strncmp(words, "signal ", 7) ? 0 : 7));
+    return true;
+}
