@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/http_client_private.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Connections that are kept open without a call. */
+#define IDLE_CONNECTIONS_MAX 64L
+
+typedef struct socket_watch {
+    ebb_http_client *client;
+    ebb_loop_watch *watch;
+    int fd;
+} socket_watch;
+
+/* ---- the list of calls with something to deliver ---- */
+
+void ebb_http_call_ready(ebb_http_call *call)
+{
+    ebb_http_client *client = call->client;
+
+    if (call->is_ready)
+        return;
+    call->is_ready = true;
+    call->ready_next = NULL;
+    *client->ready_end = call;
+    client->ready_end = &call->ready_next;
+    if (client->depth == 0)
+        ebb_loop_timer_start(client->later, 0);
+}
+
+static void unready(ebb_http_call *call)
+{
+    ebb_http_call **at = &call->client->ready;
+
+    if (!call->is_ready)
+        return;
+    while (*at != call)
+        at = &(*at)->ready_next;
+    *at = call->ready_next;
+    if (call->ready_next == NULL)
+        call->client->ready_end = at;
+    call->is_ready = false;
+}
+
+/* ---- one call ---- */
+
+void ebb_http_call_stop(ebb_http_call *call)
+{
+    call->finished = true;
+    curl_multi_remove_handle(call->client->multi, call->easy);
+    if (call->timer != NULL)
+        ebb_loop_timer_cancel(call->timer);
+}
+
+static void forget(ebb_http_call *call)
+{
+    ebb_http_client *client = call->client;
+
+    unready(call);
+    if (call->previous != NULL)
+        call->previous->next = call->next;
+    else
+        client->calls = call->next;
+    if (call->next != NULL)
+        call->next->previous = call->previous;
+}
+
+static void unpause(ebb_http_call *call)
+{
+    int still = (call->held && call->hold_told ? CURLPAUSE_SEND : 0) |
+                (call->in_paused ? CURLPAUSE_RECV : 0);
+
+    if (!call->finished)
+        curl_easy_pause(call->easy, still);
+}
+
+/* Returns false when the call is not to be touched any more. */
+static bool tell_head(ebb_http_call *call)
+{
+    if (call->hold_due) {
+        call->hold_due = false;
+        call->hold_told = true;
+        call->before_body(call->context, call);
+    }
+    if (call->head.done && !call->head_told && !call->cancelled) {
+        call->head_told = true;
+        if (call->on_head != NULL)
+            call->on_head(call->context, call, call->head.status);
+    }
+    return !call->cancelled;
+}
+
+static bool tell_body(ebb_http_call *call)
+{
+    while (call->in.n > 0) {
+        ebb_buf full = call->in;
+
+        /* Taken out first: a callback may make libcurl record more. */
+        call->in = call->out;
+        call->out = full;
+        if (call->on_body != NULL &&
+            call->on_body(call->context, call, full.bytes, full.n) != 0 &&
+            !call->cancelled) {
+            ebb_http_call_fail(call, EBB_CANCELLED,
+                               "the receiver wants no more");
+            ebb_http_call_stop(call);
+            ebb_buf_reset(&call->in);
+        }
+        if (call->cancelled)
+            return false;
+        ebb_buf_reset(&call->out);
+        if (call->in_paused) {
+            call->in_paused = false;
+            unpause(call);
+        }
+    }
+    return true;
+}
+
+/* Calls back for all that was recorded; the call may be freed by this. */
+static void deliver(ebb_http_call *call)
+{
+    call->busy = true;
+    if (tell_head(call) && tell_body(call)) {
+        if (call->finished) {
+            forget(call);
+            call->over = true;
+            call->on_done(call->context, call, ebb_http_call_outcome(call));
+        } else {
+            ebb_http_limits_arm(call);
+        }
+    }
+    call->busy = false;
+    if (call->over || call->cancelled)
+        ebb_http_call_free(call);
+}
+
+/* ---- turns ---- */
+
+static void take_finished(ebb_http_client *client)
+{
+    CURLMsg *message;
+    int left;
+
+    while ((message = curl_multi_info_read(client->multi, &left)) != NULL) {
+        ebb_http_call *call = NULL;
+
+        if (message->msg != CURLMSG_DONE)
+            continue;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
+        call->result = message->data.result;
+        ebb_http_call_stop(call); /* message is gone with this */
+        ebb_http_call_ready(call);
+    }
+}
+
+static void clear(ebb_http_client *client)
+{
+    curl_multi_cleanup(client->multi);
+    ebb_loop_timer_free(client->timer);
+    ebb_loop_timer_free(client->later);
+    ebb_mem_free(client);
+}
+
+/* After libcurl has returned: callbacks may start, cancel and free. */
+static void end_turn(ebb_http_client *client)
+{
+    take_finished(client);
+    while (client->ready != NULL && !client->freed) {
+        ebb_http_call *call = client->ready;
+
+        unready(call);
+        deliver(call);
+    }
+    client->depth--;
+    if (client->freed && client->depth == 0)
+        clear(client);
+}
+
+static void turn(ebb_http_client *client, int fd, int events)
+{
+    int running;
+
+    client->depth++;
+    curl_multi_socket_action(client->multi, fd, events, &running);
+    end_turn(client);
+}
+
+static void on_timeout(void *context)
+{
+    turn(context, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static void on_later(void *context)
+{
+    ebb_http_client *client = context;
+
+    client->depth++;
+    end_turn(client);
+}
+
+static void on_limit(void *context)
+{
+    ebb_http_call *call = context;
+    ebb_http_client *client = call->client;
+
+    client->depth++;
+    if (ebb_http_limits_reached(call)) {
+        ebb_http_call_stop(call);
+        ebb_http_call_ready(call);
+    } else {
+        ebb_http_limits_arm(call);
+    }
+    end_turn(client);
+}
+
+static void on_socket_event(void *context, unsigned events)
+{
+    socket_watch *watch = context;
+    int bits = 0;
+
+    if (events & EBB_READABLE)
+        bits |= CURL_CSELECT_IN;
+    if (events & EBB_WRITABLE)
+        bits |= CURL_CSELECT_OUT;
+    if (events & EBB_HANGUP)
+        bits = 0; /* an error: libcurl looks itself */
+    turn(watch->client, watch->fd, bits);
+}
+
+/* ---- what libcurl wants watched ---- */
+
+static socket_watch *watch_socket(ebb_http_client *client, int fd)
+{
+    socket_watch *watch = ebb_mem_zero(sizeof *watch);
+    ebb_err err;
+
+    if (watch == NULL)
+        return NULL;
+    watch->client = client;
+    watch->fd = fd;
+    watch->watch =
+        ebb_loop_watch_new(client->loop, fd, on_socket_event, watch, &err);
+    if (watch->watch == NULL) {
+        ebb_mem_free(watch);
+        return NULL;
+    }
+    curl_multi_assign(client->multi, fd, watch);
+    return watch;
+}
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *context,
+                     void *assigned)
+{
+    ebb_http_client *client = context;
+    socket_watch *watch = assigned;
+    unsigned events = 0;
+
+    (void)easy;
+    if (what == CURL_POLL_REMOVE) {
+        if (watch != NULL)
+            ebb_loop_watch_free(watch->watch);
+        ebb_mem_free(watch);
+        curl_multi_assign(client->multi, fd, NULL);
+        return 0;
+    }
+    if (watch == NULL)
+        watch = watch_socket(client, fd);
+    if (watch == NULL)
+        return -1;
+    if (what & CURL_POLL_IN)
+        events |= EBB_READABLE;
+    if (what & CURL_POLL_OUT)
+        events |= EBB_WRITABLE;
+    return ebb_loop_watch_set(watch->watch, events);
+}
+
+static int on_timer(CURLM *multi, long ms, void *context)
+{
+    ebb_http_client *client = context;
+
+    (void)multi;
+    if (ms < 0)
+        ebb_loop_timer_cancel(client->timer);
+    else
+        ebb_loop_timer_start(client->timer, ms);
+    return 0;
+}
+
+/* ---- public ---- */
+
+static void init_curl(void)
+{
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+ebb_http_client *ebb_http_client_new(ebb_loop *loop, ebb_err *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    ebb_http_client *client = ebb_mem_zero(sizeof *client);
+
+    pthread_once(&once, init_curl);
+    if (client == NULL) {
+        ebb_err_set(err, EBB_NO_MEMORY, "HTTP client");
+        return NULL;
+    }
+    client->loop = loop;
+    client->ready_end = &client->ready;
+    client->multi = curl_multi_init();
+    client->timer = ebb_loop_timer_new(loop, on_timeout, client);
+    client->later = ebb_loop_timer_new(loop, on_later, client);
+    if (client->multi == NULL || client->timer == NULL ||
+        client->later == NULL) {
+        clear(client);
+        ebb_err_set(err, EBB_NO_MEMORY, "HTTP client");
+        return NULL;
+    }
+    curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
+    curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
+    curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS,
+                      IDLE_CONNECTIONS_MAX);
+    return client;
+}
+
+void ebb_http_client_free(ebb_http_client *client)
+{
+    if (client == NULL || client->freed)
+        return;
+    while (client->calls != NULL)
+        ebb_http_cancel(client->calls);
+    client->freed = true;
+    if (client->depth == 0)
+        clear(client);
+}
+
+static bool has_limits(const ebb_http_limits *limits)
+{
+    return limits->first_byte_ms > 0 || limits->idle_ms > 0 ||
+           limits->total_ms > 0;
+}
+
+ebb_http_call *ebb_http_start(ebb_http_client *client,
+                              const ebb_http_request *request, ebb_err *err)
+{
+    ebb_http_call *call = ebb_http_call_new(client, request, err);
+
+    if (call == NULL)
+        return NULL;
+    if (has_limits(&call->limits))
+        call->timer = ebb_loop_timer_new(client->loop, on_limit, call);
+    if ((has_limits(&call->limits) && call->timer == NULL) ||
+        curl_multi_add_handle(client->multi, call->easy) != CURLM_OK) {
+        ebb_err_set(err, EBB_NO_MEMORY, "%s", call->where);
+        ebb_http_call_free(call);
+        return NULL;
+    }
+    call->next = client->calls;
+    if (call->next != NULL)
+        call->next->previous = call;
+    client->calls = call;
+    ebb_http_limits_arm(call);
+    return call;
+}
+
+void ebb_http_cancel(ebb_http_call *call)
+{
+    if (call->cancelled || call->over)
+        return;
+    forget(call);
+    if (!call->finished)
+        ebb_http_call_stop(call);
+    if (call->busy)
+        call->cancelled = true; /* deliver frees it */
+    else
+        ebb_http_call_free(call);
+}
+
+void ebb_http_continue(ebb_http_call *call)
+{
+    if (!call->held)
+        return;
+    call->held = false;
+    call->active_ms = ebb_loop_now_ms(call->client->loop);
+    unpause(call);
+    ebb_http_call_ready(call); /* the idle limit begins */
+}
+
+bool ebb_http_was_sent(const ebb_http_call *call)
+{
+    return call->sent;
+}
+
+char *ebb_http_escape(const char *text, size_t n)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char *escaped = ebb_mem_alloc(3 * n + 1);
+    char *out = escaped;
+
+    if (escaped == NULL)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+
+        /* RFC 3986 2.3, unreserved. */
+        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+            (c >= '0' && c <= '9') || memchr("-._~", c, 4) != NULL) {
+            *out++ = (char)c;
+        } else {
+            *out++ = '%';
+            *out++ = digits[c >> 4];
+            *out++ = digits[c & 15];
+        }
+    }
+    *out = '\0';
+    return escaped;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/http_client_private.h"
+
+#include <assert.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
+
+#define CONNECT_MS_DEFAULT 10000
+
+/* ---- what libcurl says: recorded, never passed on from here ---- */
+
+static int64_t now(const ebb_http_call *call)
+{
+    return ebb_loop_now_ms(call->client->loop);
+}
+
+/* Connected; the head goes out next. */
+static int on_connected(void *context, char *remote, char *local,
+                        int remote_port, int local_port)
+{
+    ebb_http_call *call = context;
+
+    (void)remote;
+    (void)local;
+    (void)remote_port;
+    (void)local_port;
+    /* libcurl begins again when a reused connection dies before the answer. It
+     * would ask for a rewind only if a byte had reached the socket; one that
+     * it has taken is enough for us. */
+    if (call->handed > 0 || (call->once && call->sent))
+        return CURL_PREREQFUNC_ABORT;
+    call->connected = true;
+    call->active_ms = now(call);
+    if (call->body_n == 0) {
+        call->sent = true;
+        call->sent_ms = call->active_ms;
+    }
+    ebb_http_call_ready(call);
+    return CURL_PREREQFUNC_OK;
+}
+
+static size_t on_read(char *to, size_t size, size_t count, void *context)
+{
+    ebb_http_call *call = context;
+    size_t room = size * count;
+    size_t n = call->body_n - call->handed;
+
+    if (call->held) {
+        call->hold_due = !call->hold_told;
+        ebb_http_call_ready(call);
+        return CURL_READFUNC_PAUSE;
+    }
+    if (n > room)
+        n = room;
+    memcpy(to, call->body + call->handed, n);
+    call->handed += n;
+    call->sent = true;
+    call->active_ms = now(call);
+    if (call->handed == call->body_n && call->sent_ms < 0) {
+        call->sent_ms = call->active_ms;
+        ebb_http_call_ready(call);
+    }
+    return n;
+}
+
+static size_t on_header(char *line, size_t size, size_t count, void *context)
+{
+    ebb_http_call *call = context;
+    size_t n = size * count;
+
+    call->active_ms = now(call);
+    if (ebb_http_head_add(&call->head, line, n) != 0) {
+        ebb_http_call_fail(call, EBB_PROTOCOL,
+                           "the answer's head is broken or above %d bytes",
+                           EBB_HTTP_HEAD_MAX);
+        return 0;
+    }
+    if (call->head.done)
+        ebb_http_call_ready(call);
+    return n;
+}
+
+static size_t on_write(char *bytes, size_t size, size_t count, void *context)
+{
+    ebb_http_call *call = context;
+    size_t n = size * count;
+
+    call->active_ms = now(call);
+    if (call->in.n > 0 && call->in.n + n > EBB_HTTP_IN_MAX) {
+        call->in_paused = true;
+        return CURL_WRITEFUNC_PAUSE;
+    }
+    if (call->body_max > 0 && n > call->body_max - call->received) {
+        ebb_http_call_fail(call, EBB_LIMIT_EXCEEDED,
+                           "the answer has more than %zu bytes",
+                           call->body_max);
+        return 0;
+    }
+    if (ebb_buf_add(&call->in, bytes, n) != 0) {
+        ebb_http_call_fail(call, EBB_NO_MEMORY, "answer");
+        return 0;
+    }
+    call->received += n;
+    ebb_http_call_ready(call);
+    return n;
+}
+
+/* ---- what libcurl is told ---- */
+
+static bool has_control(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if (((unsigned char)*text < ' ' && *text != '\t') || *text == 0x7F)
+            return true;
+    return false;
+}
+
+static int add_line(ebb_http_call *call, const char *name, const char *value)
+{
+    struct curl_slist *list;
+    char *line;
+
+    /* libcurl's notation: "Name:" removes, "Name;" is one without a value. */
+    if (value == NULL)
+        line = ebb_mem_printf("%s:", name);
+    else if (value[0] == '\0')
+        line = ebb_mem_printf("%s;", name);
+    else
+        line = ebb_mem_printf("%s: %s", name, value);
+    if (line == NULL)
+        return -1;
+    list = curl_slist_append(call->headers, line);
+    ebb_mem_free(line);
+    if (list == NULL)
+        return -1;
+    call->headers = list;
+    return 0;
+}
+
+static int set_headers(ebb_http_call *call, const ebb_http_request *request,
+                       ebb_err *err)
+{
+    bool has_type = false;
+    int status = 0;
+
+    for (size_t i = 0; i < request->headers_count; i++) {
+        const ebb_http_header *h = &request->headers[i];
+
+        if (h->name[0] == '\0' || has_control(h->name) ||
+            strpbrk(h->name, ":; \t") != NULL ||
+            (h->value != NULL && has_control(h->value)))
+            return ebb_err_set(err, EBB_INVALID_INPUT,
+                               "%s: header '%s' is not one", call->where,
+                               h->name);
+        has_type = has_type || strcasecmp(h->name, "Content-Type") == 0;
+        status |= add_line(call, h->name, h->value);
+    }
+    /* Else libcurl waits a second for "100 Continue" before a large body. */
+    status |= add_line(call, "Expect", NULL);
+    if (!has_type) /* else libcurl says that the body is a form */
+        status |= add_line(call, "Content-Type", NULL);
+    if (status != 0)
+        return ebb_err_set(err, EBB_NO_MEMORY, "%s", call->where);
+    curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, call->headers);
+    return 0;
+}
+
+static int set_body(ebb_http_call *call, const ebb_http_request *request,
+                    ebb_err *err)
+{
+    CURL *easy = call->easy;
+    const char *method = request->method;
+    bool usual = strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 ||
+                 strcmp(method, "PATCH") == 0;
+
+    call->body_n = request->body == NULL ? 0 : request->body_n;
+    call->held = call->body_n > 0 && request->before_body != NULL;
+    if (call->body_n > 0) {
+        /* From a callback, of fixed size, without seek function: libcurl
+         * cannot rewind and so cannot send twice. */
+        call->body = ebb_mem_dup_n(request->body, request->body_n);
+        if (call->body == NULL)
+            return ebb_err_set(err, EBB_NO_MEMORY, "%s", call->where);
+        curl_easy_setopt(easy, CURLOPT_POST, 1L);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                         (curl_off_t)call->body_n);
+    } else if (usual) {
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)0);
+    } else if (strcmp(method, "HEAD") == 0) {
+        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    }
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
+    /* Without a body only a fresh connection is never tried twice. */
+    if (request->once && call->body_n == 0)
+        curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+    return 0;
+}
+
+static void set_callbacks(ebb_http_call *call)
+{
+    CURL *easy = call->easy;
+
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->curl_msg);
+    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_connected);
+    curl_easy_setopt(easy, CURLOPT_PREREQDATA, call);
+    curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_read);
+    curl_easy_setopt(easy, CURLOPT_READDATA, call);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, call);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_write);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
+}
+
+static void set_options(ebb_http_call *call, const ebb_http_request *request)
+{
+    CURL *easy = call->easy;
+
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    /* On HTTP/2 "sent once" needs more: a GOAWAY or a refused stream makes
+     * libcurl send again by rules of its own. */
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)EBB_HTTP_READ_BYTES);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+                     (long)call->limits.connect_ms);
+    /* Ending a call must not wait for a name server that is silent. */
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+    if (request->accept_gzip)
+        curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
+    if (request->socket_path != NULL)
+        curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, request->socket_path);
+}
+
+static bool is_loopback(const char *host)
+{
+    size_t n = strlen(host);
+
+    return strcasecmp(host, "localhost") == 0 ||
+           (n > 10 && strcasecmp(host + n - 10, ".localhost") == 0) ||
+           strncmp(host, "127.", 4) == 0 || strcmp(host, "[::1]") == 0;
+}
+
+/* Checks the URL here, so that a bad one is an error of start. */
+static int set_url(ebb_http_call *call, const ebb_http_request *request,
+                   ebb_err *err)
+{
+    CURLU *url = curl_url();
+    char *host = NULL;
+    char *scheme = NULL;
+    int status = -1;
+
+    if (url == NULL ||
+        curl_url_set(url, CURLUPART_URL, request->url, CURLU_PATH_AS_IS) !=
+            CURLUE_OK ||
+        curl_url_get(url, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
+        curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
+        strncmp(scheme, "http", 4) != 0) {
+        ebb_err_set(err, EBB_INVALID_INPUT, "'%s' is not an HTTP URL",
+                    request->url);
+        goto done;
+    }
+    /* The path and query stay out of messages: they may hold secrets. */
+    call->where = ebb_mem_printf("%s %s", request->method, host);
+    if (call->where == NULL) {
+        ebb_err_set(err, EBB_NO_MEMORY, "HTTP request");
+        goto done;
+    }
+    if (request->socket_path != NULL || is_loopback(host))
+        curl_easy_setopt(call->easy, CURLOPT_NOPROXY, "*");
+    curl_easy_setopt(call->easy, CURLOPT_URL, request->url);
+    status = 0;
+done:
+    curl_free(host);
+    curl_free(scheme);
+    curl_url_cleanup(url);
+    return status;
+}
+
+static void copy_request(ebb_http_call *call, const ebb_http_request *request)
+{
+    call->once = request->once;
+    call->body_max = request->body_max;
+    call->limits = request->limits;
+    if (call->limits.connect_ms <= 0)
+        call->limits.connect_ms = CONNECT_MS_DEFAULT;
+    call->context = request->context;
+    call->on_head = request->on_head;
+    call->on_body = request->on_body;
+    call->before_body = request->before_body;
+    call->on_done = request->on_done;
+    call->sent_ms = -1;
+    call->started_ms = now(call);
+}
+
+ebb_http_call *ebb_http_call_new(ebb_http_client *client,
+                                 const ebb_http_request *request, ebb_err *err)
+{
+    ebb_http_call *call = ebb_mem_zero(sizeof *call);
+
+    assert(request->on_done != NULL);
+    if (call == NULL) {
+        ebb_err_set(err, EBB_NO_MEMORY, "HTTP request");
+        return NULL;
+    }
+    call->client = client;
+    ebb_http_head_init(&call->head);
+    ebb_buf_init(&call->in, 0); /* on_write bounds it */
+    ebb_buf_init(&call->out, 0);
+    copy_request(call, request);
+    call->easy = curl_easy_init();
+    if (call->easy == NULL) {
+        ebb_err_set(err, EBB_NO_MEMORY, "HTTP request");
+        ebb_http_call_free(call);
+        return NULL;
+    }
+    set_callbacks(call);
+    set_options(call, request);
+    if (set_url(call, request, err) != 0 || set_body(call, request, err) != 0 ||
+        set_headers(call, request, err) != 0) {
+        ebb_http_call_free(call);
+        return NULL;
+    }
+    return call;
+}
+
+void ebb_http_call_free(ebb_http_call *call)
+{
+    curl_easy_cleanup(call->easy);
+    curl_slist_free_all(call->headers);
+    ebb_loop_timer_free(call->timer);
+    ebb_http_head_clear(&call->head);
+    ebb_buf_clear(&call->in);
+    ebb_buf_clear(&call->out);
+    ebb_mem_free(call->where);
+    ebb_mem_free(call->body);
+    ebb_mem_free(call);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Shared by the files of the HTTP client, for nobody else. http_client.c owns
+ * libcurl's multi handle, the loop's side of it and who is called when;
+ * http_client_call.c makes a call of a request and records what libcurl says;
+ * http_client_head.c keeps the answer's head; http_client_limits.c the
+ * deadlines; http_client_error.c names what went wrong.
+ */
+
+#include "net/http_client.h"
+
+#include <curl/curl.h>
+
+#include "base/buf.h"
+
+/* Decoded bytes that wait for delivery; libcurl is paused above this. */
+#define EBB_HTTP_IN_MAX (1u << 20)
+
+/* libcurl's own buffer of one transfer, and what one writing may bring. */
+#define EBB_HTTP_READ_BYTES 65536
+
+/* The heads of one answer together, 1xx included. */
+#define EBB_HTTP_HEAD_MAX 65536
+
+struct ebb_http_client {
+    ebb_loop *loop;
+    CURLM *multi;
+    ebb_loop_timer *timer; /* libcurl's */
+    ebb_loop_timer *later; /* delivers what was recorded outside a turn */
+    ebb_http_call *calls;
+    ebb_http_call *ready; /* something was recorded, in order */
+    ebb_http_call **ready_end;
+    unsigned depth; /* of turns on the stack */
+    bool freed;
+};
+
+typedef struct ebb_http_head {
+    ebb_buf fields; /* name NUL value NUL … of the last head */
+    size_t bytes;   /* of all heads */
+    int status;     /* of the head that is being read */
+    bool done;      /* the final head is complete */
+} ebb_http_head;
+
+struct ebb_http_call {
+    ebb_http_client *client;
+    ebb_http_call *next;
+    ebb_http_call *previous;
+    ebb_http_call *ready_next;
+    bool is_ready;
+    bool busy;      /* one of its callbacks is on the stack */
+    bool cancelled; /* while busy */
+
+    CURL *easy;
+    struct curl_slist *headers;
+    char *where; /* for messages: method and host */
+    char curl_msg[CURL_ERROR_SIZE];
+
+    /* the request */
+    char *body;
+    size_t body_n;
+    size_t handed; /* bytes of the body that libcurl has taken */
+    bool once;
+    bool connected; /* the head is about to go out, or has */
+    bool sent;      /* see ebb_http_was_sent */
+    bool hold_due;  /* before_body is to be called */
+    bool held;      /* and ebb_http_continue has not come yet */
+    bool hold_told;
+
+    /* the answer */
+    ebb_http_head head;
+    bool head_told;
+    ebb_buf in;  /* recorded by libcurl's callback */
+    ebb_buf out; /* being delivered */
+    uint64_t received;
+    size_t body_max;
+    bool in_paused;
+
+    /* limits */
+    ebb_http_limits limits;
+    ebb_loop_timer *timer;
+    int64_t started_ms;
+    int64_t active_ms; /* when a byte last moved */
+    int64_t sent_ms;   /* when the whole request was handed over; -1 */
+
+    /* the end */
+    bool finished; /* out of libcurl's hands */
+    bool over;     /* on_done is being called */
+    bool failed;   /* err says why; else result does */
+    ebb_err err;
+    CURLcode result;
+
+    void *context;
+    void (*on_head)(void *context, ebb_http_call *call, int status);
+    int (*on_body)(void *context, ebb_http_call *call, const char *bytes,
+                   size_t n);
+    void (*before_body)(void *context, ebb_http_call *call);
+    void (*on_done)(void *context, ebb_http_call *call, const ebb_err *err);
+};
+
+/* ---- http_client.c ---- */
+
+/* Something was recorded: the call is looked at after libcurl has returned. */
+void ebb_http_call_ready(ebb_http_call *call);
+
+/* Ends the transfer, not yet the call: delivery is what is left. */
+void ebb_http_call_stop(ebb_http_call *call);
+
+/* ---- http_client_call.c ---- */
+
+/* Everything but adding it to the multi handle; NULL with err. */
+ebb_http_call *ebb_http_call_new(ebb_http_client *client,
+                                 const ebb_http_request *request, ebb_err *err);
+void ebb_http_call_free(ebb_http_call *call);
+
+/* ---- http_client_head.c ---- */
+
+void ebb_http_head_init(ebb_http_head *head);
+void ebb_http_head_clear(ebb_http_head *head);
+
+/* One line with its end; -1 when the head is too large or without memory. */
+int ebb_http_head_add(ebb_http_head *head, const char *line, size_t n);
+
+/* ---- http_client_limits.c ---- */
+
+/* Sets the call's timer to its next deadline. */
+void ebb_http_limits_arm(ebb_http_call *call);
+
+/*
+ * Whether a limit is reached: then the call has failed with EBB_TIMEOUT, which
+ * says which.
+ */
+bool ebb_http_limits_reached(ebb_http_call *call);
+
+/* ---- http_client_error.c ---- */
+
+/* The call fails for a reason of ours; the first one stays. */
+void ebb_http_call_fail(ebb_http_call *call, ebb_code code, const char *fmt,
+                        ...) EBB_PRINTF(3, 4);
+
+/* What a finished call ended with: NULL for a complete answer. */
+const ebb_err *ebb_http_call_outcome(ebb_http_call *call);
