@@ -8,8 +8,8 @@
  * not trust it, since user code shares its uid.
  *
  * Invariant: it never blocks on anything but the service's own connection;
- * what may take long (LIST, REMOVE) runs in a worker, a fork that answers by
- * itself.
+ * what may take long (LIST, REMOVE, a MOVE between file systems) runs in a
+ * worker, a fork that answers by itself.
  */
 
 #include "base/buf.h"
@@ -83,12 +83,15 @@ void ebb_agent_send_exits(ebb_agent *agent);
 /* ---- files (files.c, list.c, remove.c) ---- */
 
 void ebb_agent_make_dir(ebb_agent *agent, const ebb_agent_request *request);
-void ebb_agent_move(ebb_agent *agent, const ebb_agent_request *request);
 void ebb_agent_open(ebb_agent *agent, const ebb_agent_request *request);
 void ebb_agent_set_metadata(ebb_agent *agent,
                             const ebb_agent_request *request);
 
-/* These run in a worker and return the errno of the last answer. */
+/* These return the errno of the last answer; all but move in a worker. */
+int ebb_agent_move(ebb_agent *agent, const ebb_agent_request *request);
+/* After EXDEV. */
+int ebb_agent_move_across(ebb_agent *agent,
+                          const ebb_agent_request *request);
 int ebb_agent_list(ebb_agent *agent, const ebb_agent_request *request);
 int ebb_agent_remove(ebb_agent *agent, const ebb_agent_request *request);
 

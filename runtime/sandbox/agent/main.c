@@ -112,6 +112,16 @@ static void list(ebb_agent *agent, const ebb_agent_request *request)
                             ebb_agent_list(agent, request));
 }
 
+static void move(ebb_agent *agent, const ebb_agent_request *request)
+{
+    int error = ebb_agent_move(agent, request);
+
+    if (error == EXDEV)
+        run_worker(agent, request, ebb_agent_move_across);
+    else
+        ebb_agent_send_done(agent, request->head.id, error);
+}
+
 static void handle(ebb_agent *agent, ebb_agent_request *request)
 {
     uint32_t id = request->head.id;
@@ -124,7 +134,7 @@ static void handle(ebb_agent *agent, ebb_agent_request *request)
     case EBB_AGENT_CONT: ebb_agent_signal_all(agent, id, SIGCONT); break;
     case EBB_AGENT_LIST: list(agent, request); break;
     case EBB_AGENT_MAKE_DIR: ebb_agent_make_dir(agent, request); break;
-    case EBB_AGENT_MOVE: ebb_agent_move(agent, request); break;
+    case EBB_AGENT_MOVE: move(agent, request); break;
     case EBB_AGENT_REMOVE:
         run_worker(agent, request, ebb_agent_remove);
         break;
