@@ -44,28 +44,29 @@ static bool fits(const ebb_frames *frames, char byte)
 }
 
 /*
- * Takes one byte while a head may have begun. What turns out to be none was
- * the user's, and the byte that showed it may begin another.
+ * Takes one byte while a head may have begun; false when it turns out to be
+ * none. A head that began in an earlier chunk was then the user's.
  */
-static void take_head(ebb_frames *frames, char byte)
+static bool take_head(ebb_frames *frames, char byte)
 {
     if (!fits(frames, byte)) {
-        size_t n = frames->seen_n;
+        size_t n = frames->carried ? frames->seen_n : 0;
         frames->seen_n = 0;
+        frames->carried = false;
         raw(frames, frames->seen, n);
-        if (byte == MARK) {
-            frames->seen[frames->seen_n++] = byte;
-        } else {
-            raw(frames, &byte, 1);
-        }
-        return;
+        return false;
     }
     frames->seen[frames->seen_n++] = byte;
-    if (frames->seen_n == EBB_FRAMES_HEAD_BYTES) {
-        frames->seen[frames->seen_n] = '\0';
-        frames->left = strtoul(frames->seen + MARK_BYTES, NULL, 16);
-        frames->seen_n = 0;
-    }
+    return true;
+}
+
+/* The head is complete: a frame of left bytes follows. */
+static void begin_frame(ebb_frames *frames)
+{
+    frames->seen[frames->seen_n] = '\0';
+    frames->left = strtoul(frames->seen + MARK_BYTES, NULL, 16);
+    frames->seen_n = 0;
+    frames->carried = false;
 }
 
 static void end_line(ebb_frames *frames)
@@ -98,6 +99,44 @@ static int take_frame(ebb_frames *frames, const char *bytes, size_t n,
     return 0;
 }
 
+/*
+ * Takes what is not inside a frame, up to the end of the next head or of the
+ * bytes. Returns how many were taken.
+ */
+static size_t take_raw(ebb_frames *frames, const char *bytes, size_t n)
+{
+    size_t at = 0;
+    size_t from = 0; /* the user's bytes begin here */
+    size_t mark = 0; /* and end here: where the head begins */
+    while (at < n && frames->seen_n < EBB_FRAMES_HEAD_BYTES) {
+        bool carried = frames->carried;
+        if (frames->seen_n > 0 && take_head(frames, bytes[at])) {
+            at++;
+            continue;
+        }
+        from = carried ? at : from;
+        const char *next = memchr(bytes + at, MARK, n - at);
+        if (next == NULL) {
+            at = n;
+            break;
+        }
+        mark = (size_t)(next - bytes);
+        at = mark + 1;
+        frames->seen[frames->seen_n++] = MARK;
+    }
+    if (frames->seen_n == 0) {
+        mark = n;
+    }
+    if (!frames->carried) {
+        raw(frames, bytes + from, mark - from);
+    }
+    frames->carried = frames->seen_n > 0;
+    if (frames->seen_n == EBB_FRAMES_HEAD_BYTES) {
+        begin_frame(frames);
+    }
+    return at;
+}
+
 int ebb_frames_add(ebb_frames *frames, const char *bytes, size_t n,
                    ebb_err *err)
 {
@@ -109,17 +148,8 @@ int ebb_frames_add(ebb_frames *frames, const char *bytes, size_t n,
             if (take_frame(frames, bytes, piece, err) != 0) {
                 return -1;
             }
-        } else if (frames->seen_n > 0) {
-            piece = 1;
-            take_head(frames, *bytes);
         } else {
-            const char *mark = memchr(bytes, MARK, n);
-            piece = mark != NULL ? (size_t)(mark - bytes) : n;
-            raw(frames, bytes, piece);
-            if (mark != NULL) {
-                frames->seen[frames->seen_n++] = MARK;
-                piece++;
-            }
+            piece = take_raw(frames, bytes, n);
         }
         bytes += piece;
         n -= piece;

@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define EBB_FRAMES_NONCE_BYTES    17 /* 16 digits and a NUL */
@@ -36,7 +37,8 @@ typedef struct ebb_frames {
     char head[EBB_FRAMES_HEAD_BYTES + 1]; /* what a frame begins with */
     char seen[EBB_FRAMES_HEAD_BYTES + 1]; /* a head begun so far */
     size_t seen_n;
-    size_t left; /* bytes of the frame that is being read */
+    bool carried; /* it began in an earlier chunk */
+    size_t left;  /* bytes of the frame that is being read */
     ebb_buf line;
     ebb_frames_sink sink;
 } ebb_frames;
