@@ -1,38 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "support/lua_host.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-/* A script and what it gives, as lua_host_run says. */
-typedef struct row {
-    const char *script, *answer;
-} row;
-
-static void check(const row *rows, size_t n)
-{
-    lua_host *host = lua_host_open();
-
-    for (size_t i = 0; i < n; i++) {
-        const char *answer = lua_host_run(host, rows[i].script);
-        if (strcmp(answer, rows[i].answer) != 0)
-            print_error("%s\n", rows[i].script);
-        assert_string_equal(answer, rows[i].answer);
-    }
-    lua_host_close(host);
-}
-
-#define CHECK(rows) check(rows, sizeof(rows) / sizeof *(rows))
+#include "support/lua_rows.h"
 
 #define ROUND "local json = require 'ebb'.json return json.encode(json.decode"
 
 static void json_round_trips_exactly(void **state)
 {
-    static const row rows[] = {
+    static const lua_row rows[] = {
         { ROUND "'9007199254740993')", "\"9007199254740993\"" },
         { ROUND "'9223372036854775807')", "\"9223372036854775807\"" },
         { ROUND "'-9223372036854775808')", "\"-9223372036854775808\"" },
@@ -50,7 +23,7 @@ static void json_round_trips_exactly(void **state)
     };
 
     (void)state;
-    CHECK(rows);
+    LUA_ROWS_CHECK(rows);
 }
 
 static void what_is_not_json_is_refused_when_decoded(void **state)
@@ -82,7 +55,7 @@ static void what_is_not_json_is_refused_when_decoded(void **state)
 
 static void tables_that_are_no_json_are_named_by_path(void **state)
 {
-    static const row rows[] = {
+    static const lua_row rows[] = {
         { ENCODE "{ a = { b = print } }", BAD "a.b: a function is not JSON" },
         { ENCODE "{ files = { {}, { content = coroutine.create(print) } } }",
           BAD "files[2].content: a thread is not JSON" },
@@ -116,12 +89,12 @@ static void tables_that_are_no_json_are_named_by_path(void **state)
     };
 
     (void)state;
-    CHECK(rows);
+    LUA_ROWS_CHECK(rows);
 }
 
 static void a_hundred_levels_pass_and_a_million_do_not_crash(void **state)
 {
-    static const row rows[] = {
+    static const lua_row rows[] = {
         { "local t = 1 for _ = 1, 99 do t = { t } end "
           "return #require 'ebb'.json.encode(t)",
           "199" },
@@ -133,12 +106,12 @@ static void a_hundred_levels_pass_and_a_million_do_not_crash(void **state)
     };
 
     (void)state;
-    CHECK(rows);
+    LUA_ROWS_CHECK(rows);
 }
 
 static void results_come_as_plain_tables(void **state)
 {
-    static const row rows[] = {
+    static const lua_row rows[] = {
         { "local r = require 'e2b'.echo{ value = "
           "require 'ebb'.json.decode '{\"a\":null,\"l\":[null]}' } "
           "return { r.value.a == nil, r.value.l[1] == require 'ebb'.null, "
@@ -153,12 +126,12 @@ static void results_come_as_plain_tables(void **state)
     };
 
     (void)state;
-    CHECK(rows);
+    LUA_ROWS_CHECK(rows);
 }
 
 static void cjson_is_debians_with_keys_in_order(void **state)
 {
-    static const row rows[] = {
+    static const lua_row rows[] = {
         { "return require 'cjson'._NAME", "\"cjson\"" },
         { "return require 'cjson'.encode{ c = 1, b = 2, a = { y = 1, x = 2 } "
           "}",
@@ -182,19 +155,19 @@ static void cjson_is_debians_with_keys_in_order(void **state)
     };
 
     (void)state;
-    CHECK(rows);
+    LUA_ROWS_CHECK(rows);
 }
 
 static void array_marks_a_table_once(void **state)
 {
-    static const row rows[] = {
+    static const lua_row rows[] = {
         { "local t = {} return require 'ebb'.array(t) == t", "true" },
         { "return pcall(require 'ebb'.array, setmetatable({}, {}))", "false" },
         { "return pcall(require 'ebb'.array, 1)", "false" },
     };
 
     (void)state;
-    CHECK(rows);
+    LUA_ROWS_CHECK(rows);
 }
 
 int main(void)
