@@ -92,7 +92,9 @@ int lebb_call_sleep(lebb_branch *branch, int64_t ms, ebb_err *err)
     if (!call)
         return -1;
     call->due_ms = call->started_ms + (double)ms;
-    call->timer = ebb_timer_start(branch->sched->rt, ms, on_timer, call, err);
+    /* The loop's clock counts whole ms: a sleep is rather too long. */
+    call->timer = ebb_timer_start(branch->sched->rt, ms > 0 ? ms + 1 : 0,
+                                  on_timer, call, err);
     if (call->timer)
         return 0;
     branch->call = NULL;

@@ -69,7 +69,7 @@ static void a_bad_task_is_refused(void **state)
           "invalid_input: x.y: unknown class 'often' (lifecycle, read or "
           "none)" },
         { HEAD "ebb.task{ name = 'e2b.echo', run = print }",
-          "conflict: the task e2b.echo is registered already" },
+          "conflict: a task named e2b.echo is already registered" },
     };
 
     (void)state;
