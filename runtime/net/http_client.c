@@ -9,12 +9,6 @@
 /* Connections that are kept open without a call. */
 #define IDLE_CONNECTIONS_MAX 64L
 
-typedef struct socket_watch {
-    ebb_http_client *client;
-    ebb_loop_watch *watch;
-    int fd;
-} socket_watch;
-
 /* ---- the list of calls with something to deliver ---- */
 
 void ebb_http_call_ready(ebb_http_call *call)
@@ -180,7 +174,7 @@ static void end_turn(ebb_http_client *client)
         clear(client);
 }
 
-static void turn(ebb_http_client *client, int fd, int events)
+void ebb_http_client_turn(ebb_http_client *client, int fd, int events)
 {
     int running;
 
@@ -191,7 +185,7 @@ static void turn(ebb_http_client *client, int fd, int events)
 
 static void on_timeout(void *context)
 {
-    turn(context, CURL_SOCKET_TIMEOUT, 0);
+    ebb_http_client_turn(context, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static void on_later(void *context)
@@ -215,67 +209,6 @@ static void on_limit(void *context)
         ebb_http_limits_arm(call);
     }
     end_turn(client);
-}
-
-static void on_socket_event(void *context, unsigned events)
-{
-    socket_watch *watch = context;
-    int bits = 0;
-
-    if (events & EBB_READABLE)
-        bits |= CURL_CSELECT_IN;
-    if (events & EBB_WRITABLE)
-        bits |= CURL_CSELECT_OUT;
-    if (events & EBB_HANGUP)
-        bits = 0; /* an error: libcurl looks itself */
-    turn(watch->client, watch->fd, bits);
-}
-
-/* ---- what libcurl wants watched ---- */
-
-static socket_watch *watch_socket(ebb_http_client *client, int fd)
-{
-    socket_watch *watch = ebb_mem_zero(sizeof *watch);
-    ebb_err err;
-
-    if (watch == NULL)
-        return NULL;
-    watch->client = client;
-    watch->fd = fd;
-    watch->watch =
-        ebb_loop_watch_new(client->loop, fd, on_socket_event, watch, &err);
-    if (watch->watch == NULL) {
-        ebb_mem_free(watch);
-        return NULL;
-    }
-    curl_multi_assign(client->multi, fd, watch);
-    return watch;
-}
-
-static int on_socket(CURL *easy, curl_socket_t fd, int what, void *context,
-                     void *assigned)
-{
-    ebb_http_client *client = context;
-    socket_watch *watch = assigned;
-    unsigned events = 0;
-
-    (void)easy;
-    if (what == CURL_POLL_REMOVE) {
-        if (watch != NULL)
-            ebb_loop_watch_free(watch->watch);
-        ebb_mem_free(watch);
-        curl_multi_assign(client->multi, fd, NULL);
-        return 0;
-    }
-    if (watch == NULL)
-        watch = watch_socket(client, fd);
-    if (watch == NULL)
-        return -1;
-    if (what & CURL_POLL_IN)
-        events |= EBB_READABLE;
-    if (what & CURL_POLL_OUT)
-        events |= EBB_WRITABLE;
-    return ebb_loop_watch_set(watch->watch, events);
 }
 
 static int on_timer(CURLM *multi, long ms, void *context)
@@ -318,7 +251,8 @@ ebb_http_client *ebb_http_client_new(ebb_loop *loop, ebb_err *err)
         ebb_err_set(err, EBB_NO_MEMORY, "HTTP client");
         return NULL;
     }
-    curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION,
+                      ebb_http_client_watch);
     curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
     curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timer);
     curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);

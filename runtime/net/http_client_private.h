@@ -3,10 +3,11 @@
 
 /*
  * Shared by the files of the HTTP client, for nobody else. http_client.c owns
- * libcurl's multi handle, the loop's side of it and who is called when;
- * http_client_call.c makes a call of a request and records what libcurl says;
- * http_client_head.c keeps the answer's head; http_client_limits.c the
- * deadlines; http_client_error.c names what went wrong.
+ * libcurl's multi handle and who is called when; http_client_socket.c the
+ * descriptors that libcurl wants watched; http_client_call.c makes a call of a
+ * request and records what libcurl says; http_client_head.c keeps the answer's
+ * head; http_client_limits.c the deadlines; http_client_error.c names what
+ * went wrong.
  */
 
 #include "net/http_client.h"
@@ -106,6 +107,15 @@ void ebb_http_call_ready(ebb_http_call *call);
 
 /* Ends the transfer, not yet the call: delivery is what is left. */
 void ebb_http_call_stop(ebb_http_call *call);
+
+/* Lets libcurl act on fd (or its timeout), then delivers. */
+void ebb_http_client_turn(ebb_http_client *client, int fd, int events);
+
+/* ---- http_client_socket.c ---- */
+
+/* CURLMOPT_SOCKETFUNCTION; context is the client. */
+int ebb_http_client_watch(CURL *easy, curl_socket_t fd, int what,
+                          void *context, void *assigned);
 
 /* ---- http_client_call.c ---- */
 
