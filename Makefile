@@ -69,6 +69,7 @@ SERVICE_O := $(call obj,$(SERVICE_C))
 LUA_O     := $(call obj,$(LUA_C)) $(GEN_LUA:.c=.o)
 CLI_O     := $(call obj,$(CLI_C))
 AGENT_O   := $(patsubst %.c,$(B)/agent/%.o,$(AGENT_C))
+BENCHES   := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 TESTS     := $(patsubst spec/c/%.c,$(B)/spec/%,$(TEST_C))
 
 PROGRAMS := $(B)/ebb $(B)/libexec/ebb-sandboxd $(B)/libexec/ebb-agent
@@ -162,6 +163,11 @@ $(B)/spec/test_lua_%: spec/c/test_lua_%.c $(B)/libebb_lua.a $(B)/libebb.a
 	$(Q)$(CC) $(EBB_CFLAGS) -Ispec $(CFLAGS) -rdynamic -MMD -MP -o $@ $< \
 	  $(B)/libebb_lua.a $(B)/libebb.a -lcmocka $(LUA_LIBS) $(LIBS)
 
+$(B)/bench/%: bench/%.c $(B)/libebb.a
+	@mkdir -p $(@D)
+	@echo "CC    $<"
+	$(Q)$(CC) $(EBB_CFLAGS) $(CFLAGS) -o $@ $< $(B)/libebb.a $(LIBS)
+
 # --- what people type -----------------------------------------------------
 
 ## setup: install the Debian packages that are missing (root or sudo)
@@ -199,7 +205,7 @@ lint: $(GEN_H)
 	$(Q)bash spec/run.sh $(B) lint
 
 ## bench: each figure as a ratio to a baseline in the same run
-bench: all
+bench: all $(BENCHES)
 	$(Q)bash bench/run.sh $(B)
 
 ## format: clang-format in place

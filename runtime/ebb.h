@@ -134,7 +134,7 @@ EBB_API ebb_timer *ebb_timer_start(ebb_runtime *rt, int64_t ms,
                                    ebb_err *err);
 EBB_API void ebb_timer_cancel(ebb_timer *timer);
 
-/* Steady milliseconds: for measuring, never for deciding. */
+/* Steady milliseconds with their fraction: for measuring, not for deciding. */
 EBB_API double ebb_monotonic_ms(const ebb_runtime *rt);
 
 /* ---- tasks ---- */

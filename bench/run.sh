@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Every bench, each with a local service and a state of its own.
+set -eu
+build=$1
+state=$(mktemp -d)
+export EBB_STATE=$state EBB_LINGER_S=5
+finish() {
+    "$build/ebb" serve --stop 2> /dev/null || true
+    rm -rf "$state"
+}
+trap finish EXIT
+"$build/bench/sandbox"
