@@ -121,7 +121,7 @@ $(B)/libexec/ebb-agent: $(AGENT_O)
 	$(Q)$(CC) -static $(CFLAGS) $(AGENT_SAN) -o $@ $^
 
 $(B)/libebb.a: $(CORE_O)
-	@rm -f $@ && ar rcs $@ $^
+	@rm -f $@ && ar qcs $@ $^
 
 $(B)/libebb.so: $(CORE_O)
 	@echo "LINK  $@"
@@ -129,10 +129,10 @@ $(B)/libebb.so: $(CORE_O)
 	  $(LIBS)
 
 $(B)/libebb_lua.a: $(LUA_O)
-	@rm -f $@ && ar rcs $@ $^
+	@rm -f $@ && ar qcs $@ $^
 
 $(B)/libservice.a: $(filter-out %/main.o,$(SERVICE_O))
-	@rm -f $@ && ar rcs $@ $^
+	@rm -f $@ && ar qcs $@ $^
 
 $(B)/libexec/ebb-sandboxd: $(B)/obj/runtime/sandbox/service/main.o \
     $(B)/libservice.a $(B)/libebb.a
