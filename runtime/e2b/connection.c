@@ -11,7 +11,7 @@
 
 #define REUSE_MS        30000
 #define TEXT_BYTES_MAX  4096 /* of a token or a name that a service gave */
-#define EXTEND_AGAIN_MS 30000
+#define EXTEND_AGAIN_MS INT64_C(30000)
 
 /* ---- what is known ---- */
 

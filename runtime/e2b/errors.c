@@ -63,7 +63,7 @@ static void redact(char *text, const char *key)
     if (n < 4)
         return;
     while ((at = strstr(text, key)) != NULL) {
-        memcpy(at, "***", 3);
+        at[0] = at[1] = at[2] = '*';
         memmove(at + 3, at + n, strlen(at + n) + 1);
     }
 }

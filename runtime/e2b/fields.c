@@ -26,8 +26,8 @@
 
 #define BYTES(field, default_json, ceiling, text)                              \
     {                                                                          \
-        .name = field, .type = EBB_FIELD_INT, .otherwise = default_json,       \
-        .min = 1, .max = ceiling, .help = text                                 \
+        .name = (field), .type = EBB_FIELD_INT, .otherwise = (default_json),   \
+        .min = 1, .max = (ceiling), .help = (text)                             \
     }
 
 static const char *const encodings[] = { "utf8", "base64", NULL };

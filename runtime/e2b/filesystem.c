@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "e2b/message.h"
+#include "wire/proto_write.h"
 #include "wire/filesystem.pb-c.h"
 #include "wire/proto_check.h"
 
@@ -15,17 +15,17 @@ int ebb_e2b_filesystem_write_stat(ebb_buf *out, const char *path)
 {
     Filesystem__StatRequest request = FILESYSTEM__STAT_REQUEST__INIT;
 
-    request.path = ebb_e2b_message_text(path);
-    return ebb_e2b_message_write(out, &request.base);
+    request.path = ebb_proto_text(path);
+    return ebb_proto_write(out, &request.base);
 }
 
 int ebb_e2b_filesystem_write_list(ebb_buf *out, const char *path)
 {
     Filesystem__ListDirRequest request = FILESYSTEM__LIST_DIR_REQUEST__INIT;
 
-    request.path = ebb_e2b_message_text(path);
+    request.path = ebb_proto_text(path);
     request.depth = 1;
-    return ebb_e2b_message_write(out, &request.base);
+    return ebb_proto_write(out, &request.base);
 }
 
 /*

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "e2b/message.h"
+#include "wire/proto_write.h"
 #include "wire/process.pb-c.h"
 #include "wire/proto_check.h"
 
@@ -29,9 +29,9 @@ static int add_envs(Process__ProcessConfig *process, const ebb_value *envs)
     entries = (void *)(process->envs + n);
     while (ebb_value_next(envs, &next, &key, &value)) {
         process__process_config__envs_entry__init(&entries[i]);
-        entries[i].key = ebb_e2b_message_text(key);
+        entries[i].key = ebb_proto_text(key);
         entries[i].value =
-            ebb_e2b_message_text(ebb_value_get_string(value, NULL));
+            ebb_proto_text(ebb_value_get_string(value, NULL));
         process->envs[i] = &entries[i];
         i++;
     }
@@ -42,25 +42,25 @@ static int add_envs(Process__ProcessConfig *process, const ebb_value *envs)
 int ebb_e2b_process_write_start(ebb_buf *out, const ebb_e2b_command *command,
                                 ebb_err *err)
 {
-    char *args[] = { ebb_e2b_message_text("-l"), ebb_e2b_message_text("-c"),
-                     ebb_e2b_message_text(command->text) };
+    char *args[] = { ebb_proto_text("-l"), ebb_proto_text("-c"),
+                     ebb_proto_text(command->text) };
     Process__ProcessConfig process = PROCESS__PROCESS_CONFIG__INIT;
     Process__StartRequest request = PROCESS__START_REQUEST__INIT;
     ebb_buf message;
 
     ebb_buf_init(&message, 0);
-    process.cmd = ebb_e2b_message_text("/bin/bash");
+    process.cmd = ebb_proto_text("/bin/bash");
     process.n_args = sizeof args / sizeof *args;
     process.args = args;
     if (command->cwd != NULL) {
         process._cwd_case = PROCESS__PROCESS_CONFIG___CWD_CWD;
-        process.cwd = ebb_e2b_message_text(command->cwd);
+        process.cwd = ebb_proto_text(command->cwd);
     }
     request.process = &process;
     request._stdin_case = PROCESS__START_REQUEST___STDIN_STDIN;
     request.stdin = command->wants_stdin;
     if (add_envs(&process, command->envs) != 0 ||
-        ebb_e2b_message_write(&message, &request.base) != 0 ||
+        ebb_proto_write(&message, &request.base) != 0 ||
         ebb_connect_write(out, 0, message.bytes, message.n) != 0)
         out->failed = true;
     ebb_mem_free(process.envs);
@@ -83,7 +83,7 @@ int ebb_e2b_process_write_kill(ebb_buf *out, uint32_t pid)
     select_pid(&selector, pid);
     request.process = &selector;
     request.signal = PROCESS__SIGNAL__SIGNAL_SIGKILL;
-    return ebb_e2b_message_write(out, &request.base);
+    return ebb_proto_write(out, &request.base);
 }
 
 int ebb_e2b_process_write_input(ebb_buf *out, uint32_t pid, const char *bytes,
@@ -95,11 +95,11 @@ int ebb_e2b_process_write_input(ebb_buf *out, uint32_t pid, const char *bytes,
 
     select_pid(&selector, pid);
     input.input_case = PROCESS__PROCESS_INPUT__INPUT_STDIN;
-    input.stdin.data = (uint8_t *)ebb_e2b_message_text(bytes);
+    input.stdin.data = (uint8_t *)ebb_proto_text(bytes);
     input.stdin.len = n;
     request.process = &selector;
     request.input = &input;
-    return ebb_e2b_message_write(out, &request.base);
+    return ebb_proto_write(out, &request.base);
 }
 
 int ebb_e2b_process_write_close(ebb_buf *out, uint32_t pid)
@@ -109,7 +109,7 @@ int ebb_e2b_process_write_close(ebb_buf *out, uint32_t pid)
 
     select_pid(&selector, pid);
     request.process = &selector;
-    return ebb_e2b_message_write(out, &request.base);
+    return ebb_proto_write(out, &request.base);
 }
 
 /* ---- what comes ---- */
@@ -150,8 +150,9 @@ static bool take_output(ebb_e2b_process *process, const char *payload, size_t n)
     const unsigned char *p = (const unsigned char *)payload;
     unsigned stream;
 
-    if (only_field(&p, &n) != 1 || only_field(&p, &n) != 2)
-        return false;
+    for (unsigned level = 1; level <= 2; level++)
+        if (only_field(&p, &n) != level)
+            return false;
     stream = only_field(&p, &n);
     if (stream < 1 || stream > 3)
         return false;

@@ -80,7 +80,7 @@ static void write_url(ebb_buf *url, const ebb_e2b_place *place,
         ebb_buf_add_text(url, place->sandbox_url);
     else if (is_shared(domain))
         ebb_buf_printf(url, "https://sandbox.%s", domain);
-    else
+    else if (config->target != NULL)
         ebb_buf_printf(url, "https://%d-%s.%s", (int)config->port,
                        config->target->id, domain);
     ebb_buf_add_text(url, config->path);

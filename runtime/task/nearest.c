@@ -6,9 +6,9 @@
 #define NAME_BYTES_MAX 64
 
 /* Letters of names are ASCII; the C locale's tolower would depend on it. */
-static char lower(char c)
+static unsigned lower(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    return c >= 'A' && c <= 'Z' ? (unsigned)c - 'A' + 'a' : (unsigned char)c;
 }
 
 static size_t least(size_t a, size_t b)

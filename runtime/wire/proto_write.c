@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "e2b/message.h"
+#include "wire/proto_write.h"
 
 #include <string.h>
 
-int ebb_e2b_message_write(ebb_buf *out, const ProtobufCMessage *message)
+int ebb_proto_write(ebb_buf *out, const ProtobufCMessage *message)
 {
     size_t n = protobuf_c_message_get_packed_size(message);
     char *room = ebb_buf_reserve(out, n);
@@ -15,7 +15,7 @@ int ebb_e2b_message_write(ebb_buf *out, const ProtobufCMessage *message)
     return 0;
 }
 
-char *ebb_e2b_message_text(const char *text)
+char *ebb_proto_text(const char *text)
 {
     char *same;
 

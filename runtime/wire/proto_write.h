@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* What packing generated protobuf messages needs everywhere. */
+/*
+ * Packing of generated messages into a buffer. It checks nothing: what a
+ * program sends is its own.
+ */
 
 #include "base/buf.h"
 
 #include <protobuf-c/protobuf-c.h>
 
 /* Appends the message's bytes; -1 as ebb_buf_add. */
-int ebb_e2b_message_write(ebb_buf *out, const ProtobufCMessage *message);
+int ebb_proto_write(ebb_buf *out, const ProtobufCMessage *message);
 
 /* Generated messages take char * also where packing only reads. */
-char *ebb_e2b_message_text(const char *text);
+char *ebb_proto_text(const char *text);
