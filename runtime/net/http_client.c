@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/http_client_private.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/mem.h"
 
@@ -314,14 +316,35 @@ void ebb_http_cancel(ebb_http_call *call)
         ebb_http_call_free(call);
 }
 
+/* Whether the connection of a held call has ended. */
+static bool is_dead(const ebb_http_call *call)
+{
+    char byte;
+    ssize_t n;
+
+    /* A held connection is watched for reading until libcurl reads its end. */
+    if (call->fd < 0)
+        return call->hold_told;
+    n = recv(call->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 void ebb_http_continue(ebb_http_call *call)
 {
     if (!call->held)
         return;
     call->held = false;
     call->active_ms = ebb_loop_now_ms(call->client->loop);
-    unpause(call);
     ebb_http_call_ready(call); /* the idle limit begins */
+    /* libcurl, paused, would hand the body to a dead connection, and nobody
+     * could say any more that the server did not act. */
+    if (!call->finished && is_dead(call)) {
+        ebb_http_call_fail(call, EBB_NETWORK,
+                           "the connection ended before the body was sent");
+        ebb_http_call_stop(call);
+        return;
+    }
+    unpause(call);
 }
 
 bool ebb_http_was_sent(const ebb_http_call *call)

@@ -310,6 +310,7 @@ ebb_http_call *ebb_http_call_new(ebb_http_client *client,
         return NULL;
     }
     call->client = client;
+    call->fd = -1;
     ebb_http_head_init(&call->head);
     ebb_buf_init(&call->in, 0); /* on_write bounds it */
     ebb_buf_init(&call->out, 0);

@@ -54,6 +54,7 @@ struct ebb_http_call {
     bool cancelled; /* while busy */
 
     CURL *easy;
+    int fd; /* its socket, as last watched; -1 */
     struct curl_slist *headers;
     char *where; /* for messages: method and host */
     char curl_msg[CURL_ERROR_SIZE];

@@ -49,8 +49,11 @@ int ebb_http_client_watch(CURL *easy, curl_socket_t fd, int what, void *context,
     ebb_http_client *client = context;
     socket_watch *watch = assigned;
     unsigned events = 0;
+    ebb_http_call *call = NULL;
 
-    (void)easy;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &call);
+    if (call != NULL)
+        call->fd = what == CURL_POLL_REMOVE ? -1 : fd;
     if (what == CURL_POLL_REMOVE) {
         if (watch != NULL)
             ebb_loop_watch_free(watch->watch);
