@@ -22,6 +22,8 @@ local methods = Service.__index
 local START_S, STOP_S, REQUEST_S = 20, 20, 60
 local STEP_S = 0.01
 
+local program = (os.getenv "EBB_BUILD" or "build") .. "/libexec/ebb-sandboxd"
+
 local function read_file(path)
   local file = io.open(path, "rb")
   if not file then return nil end
@@ -60,10 +62,6 @@ function service.wait(seconds, look)
   return look()
 end
 
-function service.program()
-  return (os.getenv "EBB_BUILD" or "build") .. "/libexec/ebb-sandboxd"
-end
-
 -- A new directory, short enough for a socket's path.
 function service.directory()
   return (run("mktemp -d /tmp/ebb-spec.XXXXXX"):gsub("\n", ""))
@@ -90,8 +88,8 @@ local function is_alive(pid)
   return stat ~= nil and stat:match "^%d+ %(.*%) (%a)" ~= "Z"
 end
 
--- Starts it with these options and waits until it serves. On failure: nil,
--- its one line of error, and its exit status.
+-- Starts it and waits until it serves. On failure: nil, its one line of error
+-- and its exit status.
 --   args     more words for the command line
 --   dir      its directory, with state and socket; kept by stop (else a new
 --            one, which stop removes)
@@ -104,7 +102,7 @@ function service.try_start(options)
     dir = dir, keep = options.dir ~= nil, state = dir .. "/state",
     socket = not options.tcp and dir .. "/socket" or nil,
   }, Service)
-  local words = { quote(service.program()), "--ready-fd 3 --state",
+  local words = { quote(program), "--ready-fd 3 --state",
     quote(self.state) }
   if self.socket then
     words[#words + 1] = "--socket " .. quote(self.socket)
@@ -209,7 +207,9 @@ function methods:request(method, path, body, options)
   if body then
     local text = type(body) == "table" and cjson.encode(body) or body
     write_file(place .. ".sent", text)
-    add_header("Content-Type", "application/json")
+    if not (options.headers or {})["Content-Type"] then
+      add_header("Content-Type", "application/json")
+    end
     lines[#lines + 1] = "data-binary = " .. curl_text("@" .. place .. ".sent")
   end
   write_file(place, table.concat(lines, "\n") .. "\n")

@@ -18,11 +18,13 @@
 
 void ebb_control_reply_gone(ebb_control_call *call)
 {
+    const ebb_sandbox *s = ebb_table_find(call->service, call->id);
     char time[EBB_CLOCK_ISO_BYTES];
-    const char *cause;
-    int64_t ended_ms;
+    const char *cause = s != NULL ? s->life->cause : NULL;
+    int64_t ended_ms = ebb_clock_wall_ms(ebb_clock_real());
 
-    if (!ebb_table_find_grave(call->service, call->id, &ended_ms, &cause)) {
+    if (cause == NULL &&
+        !ebb_table_find_grave(call->service, call->id, &ended_ms, &cause)) {
         ebb_service_reply_error(call->exchange, 404,
                                 "Sandbox \"%s\" doesn't exist or you don't "
                                 "have access to it",

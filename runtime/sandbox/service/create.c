@@ -120,8 +120,12 @@ static int get_spec(const ebb_control_call *call, ebb_lifecycle_spec *spec,
 static const char *find_template(ebb_control_call *call)
 {
     const ebb_value *member = ebb_value_find(call->body, "templateID");
-    const char *name = ebb_value_get_string(member, NULL);
-    const char *found = ebb_table_find_template(name);
+    size_t n = 0;
+    const char *name = ebb_value_get_string(member, &n);
+    /* A name that goes on after a NUL is none of ours. */
+    const char *found = name != NULL && strlen(name) == n
+                            ? ebb_table_find_template(name)
+                            : NULL;
 
     if (name == NULL || *name == '\0')
         ebb_service_reply_error(call->exchange, 400,

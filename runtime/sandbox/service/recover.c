@@ -7,17 +7,18 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "sandbox/service/lifecycle.h"
+#include "sandbox/service/limits.h"
 #include "sandbox/service/state.h"
 #include "sandbox/service/table.h"
 
 #include <dirent.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define KILL_WAIT_MS 2000
+#define KILL_WAIT_MS  2000
+#define CLOSE_POLL_MS 2
 
 /*
  * A pid may belong to somebody else by now: the process is pinned first, and
@@ -43,6 +44,31 @@ static void kill_left(const ebb_sandbox *s)
     close(pinned.fd);
 }
 
+/*
+ * The groups are found by the sandbox's id alone, also when the service was
+ * killed before it could record a process. Asking for every limit finds every
+ * group that a limit may have made.
+ */
+static void sweep_groups(const char *id)
+{
+    static const ebb_box_limits all = { .memory_bytes = (uint64_t)1 << 40,
+                                        .pids = 1 << 20,
+                                        .cpus = 1 };
+    static const ebb_box_limits none;
+    ebb_limits limits;
+    ebb_err err;
+    int rounds;
+
+    if (ebb_limits_open(&limits, id, &all, &err) != 0 &&
+        ebb_limits_open(&limits, id, &none, &err) != 0)
+        return;
+    ebb_limits_kill(&limits);
+    for (rounds = 0;
+         rounds < KILL_WAIT_MS / CLOSE_POLL_MS && !ebb_limits_close(&limits);
+         rounds++)
+        poll(NULL, 0, CLOSE_POLL_MS);
+}
+
 static void remove_left(const ebb_service *service, const char *name)
 {
     char *path = ebb_fs_join(service->sandboxes_dir, name);
@@ -61,6 +87,7 @@ static bool take_back(ebb_service *service, const char *name)
 
     if (s == NULL)
         return false;
+    sweep_groups(name);
     if (ebb_state_parse(s, &err) != 0) {
         ebb_log_write(EBB_LOG_WARN, "%s", err.msg);
         ebb_lifecycle_free(s);
@@ -88,7 +115,7 @@ int ebb_recover_start(ebb_service *service, ebb_err *err)
         return ebb_err_set_errno(err, EBB_NO_SERVICE, "read %s",
                                  service->sandboxes_dir);
     while ((entry = readdir(dir)) != NULL) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+        if (entry->d_name[0] == '.') /* also the root that boxes share */
             continue;
         if (!ebb_table_is_id(entry->d_name) ||
             !take_back(service, entry->d_name))
