@@ -301,7 +301,7 @@ static int fit(ebb_value *out)
     size_t n = ebb_value_size(texts), count = 0;
     ebb_value *traceback =
         ebb_value_find(ebb_value_find(out, "error"), "traceback");
-    ebb_value **all = ebb_mem_alloc((n + 3) * sizeof *all);
+    ebb_value **all = ebb_mem_alloc((n + 3) * sizeof(ebb_value *));
     int failed;
 
     if (all == NULL)

@@ -13,7 +13,7 @@
 #include "wire/connect.h"
 
 /* The service's words, as a message may quote them. */
-#define EBB_E2B_WORDS_BYTES 128
+#define EBB_E2B_WORDS_BYTES 160
 
 /* The error of an HTTP status; msg is "<what>: <words> (HTTP <status>)". */
 void ebb_e2b_error_status(const ebb_e2b_job *job,

@@ -22,16 +22,15 @@ static int add_envs(Process__ProcessConfig *process, const ebb_value *envs)
     const char *key;
     ebb_value *value;
 
-    process->envs =
-        ebb_mem_alloc(n * (sizeof *process->envs + sizeof *entries));
+    process->envs = ebb_mem_alloc(
+        n * (sizeof(Process__ProcessConfig__EnvsEntry *) + sizeof *entries));
     if (process->envs == NULL)
         return -1;
     entries = (void *)(process->envs + n);
     while (ebb_value_next(envs, &next, &key, &value)) {
         process__process_config__envs_entry__init(&entries[i]);
         entries[i].key = ebb_proto_text(key);
-        entries[i].value =
-            ebb_proto_text(ebb_value_get_string(value, NULL));
+        entries[i].value = ebb_proto_text(ebb_value_get_string(value, NULL));
         process->envs[i] = &entries[i];
         i++;
     }
