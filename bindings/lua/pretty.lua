@@ -41,14 +41,18 @@ local function paint(out, kind, text)
   return text
 end
 
+-- The shortest form that reads back the same; a float looks like one.
 local function number_text(value)
-  return math.type(value) == "float" and
-    (value == math.floor(value) and math.abs(value) < 1e15
-      and ("%.1f"):format(value) or ("%.17g"):format(value):gsub("^(.-)$",
-        function(long)
-          local short = ("%.14g"):format(value)
-          return tonumber(short) == value and short or long
-        end)) or tostring(value)
+  if math.type(value) == "integer" then
+    return tostring(value)
+  end
+  for digits = 14, 17 do
+    local text = ("%." .. digits .. "g"):format(value)
+    if tonumber(text) == value then
+      return text:find("^-?%d+$") and text .. ".0" or text
+    end
+  end
+  return tostring(value)
 end
 
 -- Integers, then strings by bytes, then the rest.
@@ -128,7 +132,7 @@ function write(out, value, depth)
   if kind == "string" then
     return paint(out, kind, quote(value))
   elseif kind == "number" then
-    return paint(out, kind, (number_text(value)))
+    return paint(out, kind, number_text(value))
   elseif kind == "table" then
     local meta = getmetatable(value)
     if type(meta) == "table" and rawget(meta, "__tostring") then
