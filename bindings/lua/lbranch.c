@@ -66,6 +66,9 @@ lebb_branch *lebb_branch_new(lua_State *L, lebb_sched *s, int args,
                         "with limit)",
                         LEBB_BRANCHES_MAX);
     luaL_checkstack(L, 6, NULL);
+    lua_pushvalue(L, function);
+    lebb_coro_push_body(L, handler);
+    lua_replace(L, function);
     branch = lua_newuserdatauv(L, sizeof *branch, 1);
     *branch = (lebb_branch){ .sched = s, .args = args };
     luaL_setmetatable(L, BRANCH_NAME);
@@ -76,11 +79,9 @@ lebb_branch *lebb_branch_new(lua_State *L, lebb_sched *s, int args,
     lua_pushvalue(L, -2);
     lua_rawsetp(L, -2, branch);
     lua_pop(L, 1);
+    /* From here on nothing raises: it will run and end. */
     link_branch(s, branch);
-    lua_insert(L, function); /* below the function and its arguments */
-    lua_pushvalue(L, function + 1);
-    lebb_coro_push_body(L, handler);
-    lua_replace(L, function + 1);
+    lua_insert(L, function);
     lua_xmove(L, branch->co, args + 1);
     lebb_branch_ready(branch);
     return branch;

@@ -10,6 +10,11 @@
 
 #define SCHED_NAME "ebb.scheduler"
 
+/* The scheduler's user values: the branches that have not ended, by address,
+ * and the error of one that was cancelled before it began. */
+#define BRANCHES 1
+#define REFUSED  2
+
 /* Its address is the scheduler's key in the registry. */
 static const char sched_key;
 
@@ -35,7 +40,7 @@ lebb_sched *lebb_sched_check(lua_State *L)
 void lebb_sched_push_branches(lua_State *L)
 {
     lua_rawgetp(L, LUA_REGISTRYINDEX, &sched_key);
-    lua_getiuservalue(L, -1, 1);
+    lua_getiuservalue(L, -1, BRANCHES);
     lua_remove(L, -2);
 }
 
@@ -51,14 +56,18 @@ lebb_sched *lebb_sched_new(lua_State *L, ebb_runtime *rt)
 {
     static const luaL_Reg methods[] = { { "__gc", l_sched_gc },
                                         { NULL, NULL } };
-    lebb_sched *s = lua_newuserdatauv(L, sizeof *s, 1);
+    lebb_sched *s = lua_newuserdatauv(L, sizeof *s, 2);
+    ebb_err err = { 0 };
 
     *s = (lebb_sched){ .rt = rt, .exit_status = -1 };
     luaL_newmetatable(L, SCHED_NAME);
     luaL_setfuncs(L, methods, 0);
     lua_setmetatable(L, -2);
-    lua_newtable(L); /* the branches that have not ended, by address */
-    lua_setiuservalue(L, -2, 1);
+    lua_newtable(L);
+    lua_setiuservalue(L, -2, BRANCHES);
+    ebb_err_set(&err, EBB_CANCELLED, "cancelled before it began");
+    lebb_error_push(L, &err, NULL);
+    lua_setiuservalue(L, -2, REFUSED);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &sched_key);
     lebb_branch_init(L);
     return s;
@@ -152,13 +161,13 @@ void lebb_sched_arm(lebb_sched *s, lua_State *co)
 
 /* ---- turns ---- */
 
-/* A branch that was cancelled before it began does not begin. */
+/* A branch that was cancelled before it began does not begin. Its error was
+ * made with the scheduler, so that this cannot fail. */
 static void refuse(lua_State *L, lebb_branch *branch)
 {
-    ebb_err err = { 0 };
-
-    ebb_err_set(&err, EBB_CANCELLED, "cancelled before it began");
-    lebb_error_push(L, &err, NULL);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &sched_key);
+    lua_getiuservalue(L, -1, REFUSED);
+    lua_remove(L, -2);
     lua_settop(branch->co, 0);
     lua_xmove(L, branch->co, 1);
     lebb_branch_end(L, branch);

@@ -9,6 +9,7 @@
  *   e2b.fail{code=, message=, details=}  fails
  *   e2b.hang{}             ends only when it is cancelled
  *   e2b.kill{id=}          counts, after 5 ms
+ *   e2b.stubborn{ms=}      as echo, but cannot be cancelled
  *
  * Header only: each test program is one file.
  */
@@ -72,8 +73,14 @@ static void lua_host_later(lua_host *host, ebb_request *request, int64_t ms,
     host->running++;
     if (host->running > host->running_max)
         host->running_max = host->running;
-    if (ms >= 0)
-        wait->timer = ebb_timer_start(host->rt, ms, lua_host_timer, wait, &err);
+    if (ms < 0)
+        return;
+    wait->timer = ebb_timer_start(host->rt, ms, lua_host_timer, wait, &err);
+    if (!wait->timer) {
+        ebb_value_free(result);
+        lua_host_forget(wait);
+        ebb_request_fail(request, &err, NULL);
+    }
 }
 
 static void lua_host_cancel(void *context, ebb_request *request)
@@ -137,16 +144,15 @@ static int lua_host_register(lua_host *host)
         const char *name;
         void (*start)(void *context, ebb_request *request);
     } tasks[] = {
-        { "e2b.echo", lua_host_echo },
-        { "e2b.fail", lua_host_fail },
-        { "e2b.hang", lua_host_hang },
-        { "e2b.kill", lua_host_kill },
+        { "e2b.echo", lua_host_echo },     { "e2b.fail", lua_host_fail },
+        { "e2b.hang", lua_host_hang },     { "e2b.kill", lua_host_kill },
+        { "e2b.stubborn", lua_host_echo },
     };
 
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
         ebb_task_config config = { .name = tasks[i].name,
                                    .start = tasks[i].start,
-                                   .cancel = lua_host_cancel,
+                                   .cancel = i < 4 ? lua_host_cancel : NULL,
                                    .context = host };
         if (ebb_register(host->rt, &config, &host->err) < 0)
             return -1;
