@@ -81,7 +81,8 @@ display(Image(data=b'\x89PNG\r\n\x1a\n'))
       pending("needs python3-matplotlib")
       return
     end
-    local got = execute "import matplotlib.pyplot as p\np.plot([1, 2])\np.show()"
+    local got = execute("import matplotlib.pyplot as p\n"
+      .. "p.plot([1, 2])\np.show()")
     assert.truthy(got.result[1].png or got.result[2].png)
   end)
   it("tells an exception with its traceback and goes on", function()
