@@ -8,7 +8,7 @@
 local e2b, ebb = require "e2b", require "ebb"
 
 local jobs = {}
-for n = 1, math.tointeger(tonumber(...)) or 20 do
+for n = 1, tonumber(... or 20) do
   jobs[n] = n
 end
 

@@ -26,7 +26,6 @@ local function read_csv(path)
   end
   return rows
 end
-
 local here = arg[0]:match "^(.*)/" or "."
 local rows = read_csv(... or here .. "/data/macrodata.csv")
 
@@ -48,7 +47,8 @@ out = [f'# The economy of the United States, {rows[0]["year"]:.0f} to '
        '|---|---:|---:|---:|']
 for decade in sorted({row['year'] // 10 * 10 for row in rows}):
     some = [row for row in rows if row['year'] // 10 * 10 == decade]
-    rate = (some[-1]['realgdp'] / some[0]['realgdp']) ** (4 / len(some)) - 1
+    years = (len(some) - 1) / 4
+    rate = (some[-1]['realgdp'] / some[0]['realgdp']) ** (1 / years) - 1
     out.append(f'| {decade:.0f}s | {rate:.1%} | '
                f'{mean(row["unemp"] for row in some):.1f} % | '
                f'{mean(row["infl"] for row in some):.1f} % |')
