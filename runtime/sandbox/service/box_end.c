@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
+#include "base/clock.h"
 #include "base/log.h"
 #include "sandbox/service/box_parts.h"
 
@@ -81,10 +82,14 @@ static void give_up(ebb_box *box)
 
 static void end(ebb_box *box)
 {
-    bool late = ebb_loop_now_ms(box->loop) - box->end_ms > EBB_BOX_END_MS;
+    /* Not the loop's time, which stands still while a callback runs. */
+    bool late = ebb_clock_steady_ms(ebb_clock_real()) - box->end_ms >
+                EBB_BOX_END_MS;
 
-    if (!processes_gone(box) && !late)
+    if (!processes_gone(box) && !late) {
+        ebb_loop_timer_start(box->timer, EBB_BOX_END_MS + 1);
         return;
+    }
     if (!ebb_limits_close(&box->limits) && !late) {
         ebb_loop_timer_start(box->timer, EBB_BOX_POLL_MS);
         return;
@@ -104,7 +109,7 @@ void ebb_box_begin_end(ebb_box *box)
     if (box->state >= EBB_BOX_ENDING)
         return;
     box->state = EBB_BOX_ENDING;
-    box->end_ms = ebb_loop_now_ms(box->loop);
+    box->end_ms = ebb_clock_steady_ms(ebb_clock_real());
     ebb_box_link_close(box);
     ebb_box_kill(box);
     ebb_loop_timer_start(box->timer, EBB_BOX_END_MS + 1);

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/clock.h"
 #include "sandbox/service/box_parts.h"
 
 /*
  * By control group where there is one: the kernel stops all at once, the agent
  * too, and is asked until it has. Else the agent stops all but itself.
  */
+
+static int64_t now_ms(void)
+{
+    return ebb_clock_steady_ms(ebb_clock_real());
+}
 
 static void finish(ebb_box *box, const ebb_err *err)
 {
@@ -30,8 +36,7 @@ static void poll(void *context)
         finish(box, &box->freeze_err);
     } else if (ebb_limits_is_frozen(&box->limits, box->freezing)) {
         finish(box, NULL);
-    } else if (ebb_loop_now_ms(box->loop) - box->freeze_ms >
-               EBB_BOX_FREEZE_MS) {
+    } else if (now_ms() - box->freeze_ms > EBB_BOX_FREEZE_MS) {
         /* Half frozen is neither: back to running. */
         if (box->freezing)
             (void)ebb_limits_freeze(&box->limits, false, &err);
@@ -86,7 +91,7 @@ static void begin(ebb_box *box, bool frozen, ebb_box_done_fn *done,
     box->freezing = frozen;
     box->freeze_done = done;
     box->freeze_context = context;
-    box->freeze_ms = ebb_loop_now_ms(box->loop);
+    box->freeze_ms = now_ms();
     if (ebb_loop_defer(box->loop, poll, box) < 0)
         poll(box); /* no memory to wait with */
 }

@@ -82,7 +82,7 @@ struct ebb_box {
     int home_fd;
     ebb_limits limits;
     ebb_loop_timer *timer; /* of the launch, then of the end */
-    int64_t end_ms;        /* when the end began */
+    int64_t end_ms;        /* when the end began, steady */
     ebb_loop_fn *on_stopped;
     void *stop_context;
 

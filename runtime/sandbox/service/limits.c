@@ -14,6 +14,8 @@
 /* bubblewrap's own process and the agent, beside those that are limited. */
 #define OWN_PROCESSES 2
 #define CPU_PERIOD_US 100000
+#define DEL_ROUNDS_MAX 500
+#define DEL_ROUND_US 1000
 
 /* One limit in one kind of group. */
 typedef struct setting {
@@ -324,4 +326,36 @@ bool ebb_limits_close(ebb_limits *limits)
         limits->dirs[kind] = NULL;
     }
     return all;
+}
+
+/* The group's directory if it is there. */
+static char *find_group(const char *parent, const char *id)
+{
+    char *dir = parent == NULL ? NULL : ebb_mem_printf("%s/ebb-%s", parent,
+                                                       id);
+
+    if (dir != NULL && access(dir, F_OK) == 0)
+        return dir;
+    ebb_mem_free(dir);
+    return NULL;
+}
+
+void ebb_limits_del(const char *id)
+{
+    ebb_limits limits = { .unified_fd = -1 };
+    ebb_cgroup_places places;
+    ebb_err ignored;
+
+    if (strchr(id, '/') != NULL || ebb_cgroup_find(&places, &ignored) < 0)
+        return;
+    for (int kind = 0; kind < EBB_CGROUP_KINDS; kind++)
+        limits.dirs[kind] = find_group(places.own[kind], id);
+    if (limits.dirs[EBB_CGROUP_UNIFIED] == NULL)
+        limits.dirs[EBB_CGROUP_UNIFIED] = find_group(places.top, id);
+    ebb_cgroup_clear(&places);
+    ebb_limits_kill(&limits);
+    for (int i = 0; !ebb_limits_close(&limits) && i < DEL_ROUNDS_MAX; i++)
+        usleep(DEL_ROUND_US);
+    for (int kind = 0; kind < EBB_CGROUP_KINDS; kind++)
+        ebb_mem_free(limits.dirs[kind]);
 }

@@ -58,6 +58,12 @@ void ebb_limits_kill(const ebb_limits *limits);
 /* Removes the groups; false while the kernel still counts a process there. */
 bool ebb_limits_close(ebb_limits *limits);
 
+/*
+ * Removes the groups that a killed service left of a sandbox, and kills what
+ * is still in them; waits for that a moment.
+ */
+void ebb_limits_del(const char *id);
+
 /* CPU time and memory; pid: the first process inside. */
 void ebb_limits_usage_get(const ebb_limits *limits, pid_t pid,
                           ebb_box_usage *usage);
