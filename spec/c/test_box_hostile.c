@@ -278,10 +278,11 @@ static void garbage_kills_the_box_and_nothing_else(void **state)
             ask(r, how);
             if (!(how >= ENTRY_CUT && how <= ENTRIES_MANY))
                 assert_int_equal(r->err.code, EBB_SANDBOX_NOT_RUNNING);
+            r->err.code = EBB_OK;
             rig_wait(r, &r->dead);
         }
-        if (lines == 0)
-            fail_msg("way %d left no line in the log", how);
+        if (lines == 0 && r->err.code == EBB_OK)
+            fail_msg("way %d left neither an error nor a line", how);
         ebb_box_free(r->box);
         r->box = NULL;
         rig_close_fd(&r->fd);
@@ -365,7 +366,8 @@ int main(int argc, char **argv)
         BOX(exits_of_nobody_do_no_harm),
     };
 
+    /* At once: a sanitizer's work at exit needs calls that are denied. */
     if (getpid() == 1 && argc > 1)
-        return be_agent((way)atoi(argv[1]));
+        _exit(be_agent((way)atoi(argv[1])));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -466,6 +466,7 @@ static void it_works_for_a_plain_user(void **state)
         int log = memfd_create("log", 0);
 
         dup2(log, 1);
+        dup2(log, 2);
         setenv("EBB_LIBEXEC", copy, 1);
         setenv("EBB_TEST_PLAIN", "1", 1);
         if (setgid(65534) == 0 && setuid(65534) == 0)

@@ -360,10 +360,8 @@ static void on_socket(void *context, unsigned events)
             ebb_box_condemn(box, "its agent broke the protocol (message "
                                  "type %u)",
                             in.head.type);
-        else if (got == -1 && box->state == EBB_BOX_READY_STATE)
-            ebb_box_condemn(box, "the connection to its agent ended");
         else if (got == -1)
-            ebb_box_begin_end(box); /* bubblewrap has the reason */
+            ebb_box_condemn(box, "the connection to its agent ended");
         if (got <= 0)
             return;
     }

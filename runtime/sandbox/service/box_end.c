@@ -26,7 +26,7 @@ void ebb_box_kill(ebb_box *box)
         (void)syscall(SYS_pidfd_send_signal, box->pid_fd, SIGKILL, NULL, 0);
 }
 
-/* What bubblewrap had to say, in one line. */
+/* What bubblewrap had to say is the better reason. */
 static void add_log(const ebb_box *box, ebb_err *err)
 {
     char text[LOG_BYTES_MAX];
@@ -125,8 +125,11 @@ void ebb_box_condemn(ebb_box *box, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(why, sizeof why, fmt, args);
     va_end(args);
-    ebb_log_write(EBB_LOG_WARN, "sandbox %s ends: %s", box->config.id, why);
-    ebb_err_set(&box->err, EBB_SERVER, "%s", why);
+    /* Of a launch the owner hears, with bubblewrap's reason. */
+    if (box->said_ready)
+        ebb_log_write(EBB_LOG_WARN, "sandbox %s ends: %s", box->config.id,
+                      why);
+    ebb_err_set(&box->err, EBB_SERVER, "the sandbox did not start: %s", why);
     ebb_box_begin_end(box);
 }
 
