@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
 # Every bench, each with a local service and a state of its own.
 set -eu
 build=$1
 state=$(mktemp -d)
-export EBB_STATE=$state EBB_LINGER_S=5
+export EBB_STATE=$state EBB_LINGER_S=5 EBB_LIBEXEC=$PWD/$build/libexec
 finish() {
     "$build/ebb" serve --stop 2> /dev/null || true
     rm -rf "$state"

@@ -58,7 +58,8 @@ typedef void ebb_local_fn(void *context, const char *socket_path,
                           const ebb_err *err);
 
 /*
- * Finds this user's service or starts it; done is called once, at once or later.
+ * Finds this user's service or starts it; done is called once, at once or
+ * later.
  * Several requests at once share one start.
  */
 void ebb_local_find(ebb_runtime *rt, ebb_local_fn *done, void *context);

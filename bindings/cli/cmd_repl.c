@@ -58,7 +58,8 @@ static void show_result(repl *r)
     char *text = NULL;
 
     ebb_progress_wipe();
-    if (ebb_lua_take_text(r->lua, ebb_output_colour() ? EBB_LUA_COLOUR : 0, &text,
+    if (ebb_lua_take_text(r->lua,
+                          ebb_output_colour() ? EBB_LUA_COLOUR : 0, &text,
                           &error, &err) < 0)
         show_error(r, &err, error);
     else if (text != NULL && *text != '\0')
