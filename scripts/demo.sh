@@ -7,7 +7,8 @@ cd "$(dirname "$0")/.."
 ebb=$1/ebb
 
 echo "\$ $ebb --local run scripts/report.lua" >&2
-"$ebb" --local run scripts/report.lua
+# A service that this starts ends itself a second after the last sandbox.
+EBB_LINGER_S=${EBB_LINGER_S:-1} "$ebb" --local run scripts/report.lua
 
 cat >&2 <<END
 
