@@ -129,15 +129,18 @@ int ebb_base64_parse(ebb_buf *out, const char *text, size_t n, bool strict)
 
 long long ebb_base64_length(const char *text, size_t n)
 {
+    const unsigned char *p = (const unsigned char *)text;
     long long digits = digits_of(text, n, true);
-    unsigned last = 0;
+    unsigned any = 0, last;
+    table t;
 
-    for (long long i = 0; i < digits; i++) {
-        last = value_of((unsigned char)text[i], true);
-        if (last == NONE)
-            return -1;
-    }
-    if (digits < 0 || (digits % 4 == 2 && (last & 15) != 0) ||
+    if (digits <= 0)
+        return digits;
+    fill(&t, true);
+    for (long long i = 0; i < digits; i++)
+        any |= t.of[p[i]];
+    last = t.of[p[digits - 1]];
+    if ((any & NONE) || (digits % 4 == 2 && (last & 15) != 0) ||
         (digits % 4 == 3 && (last & 3) != 0))
         return -1;
     return digits / 4 * 3 + (digits % 4 > 0 ? digits % 4 - 1 : 0);

@@ -5,27 +5,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/mem.h"
-
-static void *refusing(void *context, void *block, size_t size)
-{
-    (void)context;
-    if (size == 0)
-        free(block);
-    return NULL;
-}
-
-static int back_to_libc(void **state)
-{
-    (void)state;
-    ebb_mem_set(NULL);
-    return 0;
-}
+#include "support/starving.h"
 
 static void writes_add_up_and_end_in_nul(void **state)
 {
@@ -115,17 +100,18 @@ static void a_length_that_overflows_is_refused(void **state)
 
 static void no_memory_is_told_from_the_limit(void **state)
 {
-    const ebb_allocator none = { refusing, NULL };
     ebb_buf buf;
     ebb_err err;
+    starving s;
 
     (void)state;
-    ebb_mem_set(&none);
+    starving_start(&s, 0);
     ebb_buf_init(&buf, 100);
     assert_int_equal(ebb_buf_add_text(&buf, "x"), -1);
     assert_int_equal(ebb_buf_check(&buf, "it", &err), -1);
     assert_int_equal(err.code, EBB_NO_MEMORY);
     ebb_buf_clear(&buf);
+    starving_stop();
 }
 
 static void reserved_room_can_be_written_directly(void **state)
@@ -181,8 +167,7 @@ int main(void)
         cmocka_unit_test(the_maximum_is_exact),
         cmocka_unit_test(a_write_that_does_not_fit_fails_whole_and_for_good),
         cmocka_unit_test(a_length_that_overflows_is_refused),
-        cmocka_unit_test_teardown(no_memory_is_told_from_the_limit,
-                                  back_to_libc),
+        cmocka_unit_test(no_memory_is_told_from_the_limit),
         cmocka_unit_test(reserved_room_can_be_written_directly),
         cmocka_unit_test(dropping_moves_the_rest_to_the_front),
         cmocka_unit_test(taken_bytes_are_the_callers),

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "support/starving.h"
+
 /* Writes what it receives as "flags:payload;" and stops after `stop`. */
 typedef struct log {
     ebb_buf text;
@@ -243,6 +245,22 @@ static void codes_have_names_and_statuses(void **state)
     assert_string_equal(ebb_connect_code_name((ebb_connect_code)99), "unknown");
 }
 
+static void no_memory_for_an_envelope_is_told(void **state)
+{
+    ebb_connect_reader reader;
+    log l = { 0 };
+    ebb_err err;
+    starving s;
+
+    (void)state;
+    starving_start(&s, 0);
+    ebb_connect_reader_init(&reader, 5, note, &l);
+    assert_int_equal(ebb_connect_add(&reader, stream, 7, &err), -1);
+    assert_int_equal(err.code, EBB_NO_MEMORY);
+    ebb_connect_reader_clear(&reader);
+    starving_stop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +274,7 @@ int main(void)
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(the_length_is_big_endian),
         cmocka_unit_test(codes_have_names_and_statuses),
+        cmocka_unit_test(no_memory_for_an_envelope_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

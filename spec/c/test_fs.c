@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "support/starving.h"
 
 static char root[64];
 
@@ -261,6 +262,30 @@ static void joining_puts_one_slash_between(void **state)
 #define IN_ROOT(test)                                                          \
     cmocka_unit_test_setup_teardown(test, make_root, remove_root)
 
+static void no_memory_is_told_and_nothing_is_left(void **state)
+{
+    ebb_buf out = { 0 };
+    starving s;
+    ebb_err err;
+
+    (void)state;
+    put("f", "text");
+    for (int left = 0; left < 2; left++) {
+        starving_start(&s, left);
+        assert_int_equal(ebb_fs_replace(at("f"), "x", 1, 0600, &err), -1);
+        assert_int_equal(err.code, EBB_NO_MEMORY);
+        assert_int_equal(s.blocks, 0);
+    }
+    starving_start(&s, 0);
+    assert_int_equal(ebb_fs_make_dirs(at("d"), 0700, &err), -1);
+    assert_int_equal(ebb_fs_read(at("f"), 100, &out, &err), -1);
+    assert_int_equal(err.code, EBB_NO_MEMORY);
+    assert_null(ebb_fs_join("a", "b"));
+    ebb_buf_clear(&out);
+    starving_stop();
+    assert_int_equal(entries(root), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +300,7 @@ int main(void)
         IN_ROOT(names_that_removal_uses_itself_do_not_confuse_it),
         IN_ROOT(only_a_directory_of_ones_own_is_trusted),
         cmocka_unit_test(joining_puts_one_slash_between),
+        IN_ROOT(no_memory_is_told_and_nothing_is_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

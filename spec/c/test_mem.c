@@ -5,39 +5,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-/* Counts blocks, and refuses after `left` allocations. */
-typedef struct counter {
-    int blocks;
-    int left;
-} counter;
-
-static void *counting(void *context, void *block, size_t size)
-{
-    counter *c = context;
-
-    if (size == 0) {
-        c->blocks--;
-        free(block);
-        return NULL;
-    }
-    if (c->left-- <= 0)
-        return NULL;
-    if (block == NULL)
-        c->blocks++;
-    return realloc(block, size);
-}
-
-static int back_to_libc(void **state)
-{
-    (void)state;
-    ebb_mem_set(NULL);
-    return 0;
-}
+#include "support/starving.h"
 
 static void a_request_of_nothing_gives_a_block(void **state)
 {
@@ -82,29 +54,28 @@ static void copies_are_nul_terminated(void **state)
 
 static void a_host_allocator_sees_every_block(void **state)
 {
-    counter c = { .left = 100 };
-    const ebb_allocator host = { counting, &c };
+    starving s;
     char *a, *b;
 
     (void)state;
-    ebb_mem_set(&host);
+    starving_start(&s, 100);
     a = ebb_mem_dup("x");
     b = ebb_mem_printf("%d", 1);
-    assert_int_equal(c.blocks, 2);
+    assert_int_equal(s.blocks, 2);
     ebb_mem_free(a);
     ebb_mem_free(b);
     ebb_mem_free(NULL);
-    assert_int_equal(c.blocks, 0);
+    assert_int_equal(s.blocks, 0);
+    starving_stop();
 }
 
 static void no_memory_is_null_and_loses_nothing(void **state)
 {
-    counter c = { .left = 1 };
-    const ebb_allocator host = { counting, &c };
+    starving s;
     char *block;
 
     (void)state;
-    ebb_mem_set(&host);
+    starving_start(&s, 1);
     block = ebb_mem_dup("kept");
     assert_null(ebb_mem_resize(block, 100));
     assert_string_equal(block, "kept");
@@ -113,7 +84,8 @@ static void no_memory_is_null_and_loses_nothing(void **state)
     assert_null(ebb_mem_dup("x"));
     assert_null(ebb_mem_printf("x"));
     ebb_mem_free(block);
-    assert_int_equal(c.blocks, 0);
+    assert_int_equal(s.blocks, 0);
+    starving_stop();
 }
 
 int main(void)
@@ -122,10 +94,8 @@ int main(void)
         cmocka_unit_test(a_request_of_nothing_gives_a_block),
         cmocka_unit_test(zeroed_memory_is_zero_and_resizing_keeps_bytes),
         cmocka_unit_test(copies_are_nul_terminated),
-        cmocka_unit_test_teardown(a_host_allocator_sees_every_block,
-                                  back_to_libc),
-        cmocka_unit_test_teardown(no_memory_is_null_and_loses_nothing,
-                                  back_to_libc),
+        cmocka_unit_test(a_host_allocator_sees_every_block),
+        cmocka_unit_test(no_memory_is_null_and_loses_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "support/starving.h"
 #include "wire/filesystem.pb-c.h"
 #include "wire/process.pb-c.h"
 #include "wire/proto_check.h"
@@ -417,6 +418,31 @@ static void long_paths_and_deep_values_are_no_trouble(void **state)
     ebb_buf_clear(&json);
 }
 
+static void no_memory_is_told_at_each_allocation(void **state)
+{
+    static const char json[] = "{\"process\":{\"cmd\":\"sh\",\"args\":[\"-c\"],"
+                               "\"envs\":{\"A\":\"1\"}},\"tag\":\"t\"}";
+    ebb_value *value = ebb_value_parse(json, strlen(json), 0, NULL);
+    ProtobufCMessage *message = NULL;
+    starving s;
+    int left = 0;
+
+    (void)state;
+    for (; message == NULL && left < 100; left++) {
+        ebb_err err = { 0 };
+
+        starving_start(&s, left);
+        message = ebb_proto_from_json(START, value, &err);
+        assert_int_equal(err.code, message == NULL ? EBB_NO_MEMORY : EBB_OK);
+        assert_int_equal(s.blocks, 0);
+    }
+    starving_stop();
+    assert_in_range(left, 2, 99);
+    assert_json(message, json);
+    protobuf_c_message_free_unpacked(message, NULL);
+    ebb_value_free(value);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,6 +463,7 @@ int main(void)
         cmocka_unit_test(a_message_that_cannot_be_json_is_told),
         cmocka_unit_test(a_message_built_by_hand_is_written),
         cmocka_unit_test(long_paths_and_deep_values_are_no_trouble),
+        cmocka_unit_test(no_memory_is_told_at_each_allocation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

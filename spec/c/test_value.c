@@ -1,144 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/value.h"
 
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/mem.h"
-
-static ebb_value *parse(const char *text)
-{
-    ebb_err err = { 0 };
-    ebb_value *value = ebb_value_parse(text, strlen(text), 0, &err);
-
-    if (value == NULL)
-        fail_msg("%s: %s", text, err.msg);
-    return value;
-}
-
-static void assert_refused(const char *text, size_t n, const char *why)
-{
-    ebb_err err = { 0 };
-
-    if (ebb_value_parse(text, n, 0, &err) != NULL)
-        fail_msg("accepted: %s", text);
-    assert_int_equal(err.code, EBB_PROTOCOL);
-    if (strstr(err.msg, why) == NULL)
-        fail_msg("%s: expected \"%s\" in \"%s\"", text, why, err.msg);
-}
-
-/* Writes value, checks the text and the announced length, frees both. */
-static void assert_written(ebb_value *value, unsigned how, const char *text)
-{
-    size_t n;
-    char *written = ebb_value_write(value, how, &n);
-
-    assert_non_null(written);
-    assert_string_equal(written, text);
-    assert_int_equal(n, strlen(text));
-    if (how == EBB_WRITE_COMPACT)
-        assert_int_equal(ebb_value_length(value), n);
-    ebb_mem_free(written);
-    ebb_value_free(value);
-}
-
-static void assert_stays(const char *text)
-{
-    assert_written(parse(text), EBB_WRITE_COMPACT, text);
-}
-
-static void integers_are_exact_over_all_of_int64(void **state)
-{
-    (void)state;
-    assert_stays("9223372036854775807");
-    assert_stays("-9223372036854775808");
-    assert_stays("9007199254740993");
-    for (int bit = 0; bit < 63; bit++) {
-        int64_t i = INT64_C(1) << bit;
-
-        for (int64_t d = -1; d <= 1; d++) {
-            char text[32];
-            ebb_value *value;
-
-            snprintf(text, sizeof text, "%lld", (long long)(-i + d));
-            value = parse(text);
-            assert_int_equal(ebb_value_type(value), EBB_INT);
-            assert_true(ebb_value_get_int(value) == -i + d);
-            assert_written(value, EBB_WRITE_COMPACT, text);
-        }
-    }
-    assert_refused("9223372036854775808", 19, "too big");
-    assert_refused("-9223372036854775809", 20, "too big");
-    assert_refused("[1e999]", 7, "overflow");
-}
-
-static void floats_are_written_short_and_stay_floats(void **state)
-{
-    static const char *const same[] = {
-        "0.1",
-        "1.0",
-        "-0.0",
-        "2.5",
-        "1e+300",
-        "1e-07",
-        "123.0",
-        "0.3",
-        "1e+16",
-        "5.0",
-        "1.7976931348623157e+308",
-        "0.0",
-        "1.1",
-        "100.0",
-        "3.14",
-        "2.2250738585072014e-308",
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-        assert_stays(same[i]);
-    assert_written(parse("1E2"), EBB_WRITE_COMPACT, "100.0");
-    assert_written(parse("0.1000000000000000055"), EBB_WRITE_COMPACT, "0.1");
-    assert_written(ebb_value_float(1e20), EBB_WRITE_COMPACT, "1e+20");
-    assert_null(ebb_value_float(NAN));
-    assert_null(ebb_value_float(INFINITY));
-}
-
-/* 200,000 bit patterns: each reads back as the same float. */
-static void every_float_reads_back_the_same(void **state)
-{
-    uint64_t bits = 88172645463325252;
-    char *text;
-
-    (void)state;
-    for (int i = 0; i < 200000; i++) {
-        ebb_value *value, *back;
-        double d, e;
-
-        bits ^= bits << 13;
-        bits ^= bits >> 7;
-        bits ^= bits << 17;
-        memcpy(&d, &bits, sizeof d);
-        if (isnan(d) || isinf(d))
-            continue;
-        value = ebb_value_float(d);
-        text = ebb_value_write(value, EBB_WRITE_COMPACT, NULL);
-        back = parse(text);
-        e = ebb_value_get_float(back);
-        assert_int_equal(ebb_value_type(back), EBB_FLOAT);
-        assert_memory_equal(&d, &e, sizeof d);
-        ebb_mem_free(text);
-        ebb_value_free(value);
-        ebb_value_free(back);
-    }
-}
+#include "support/value_text.h"
 
 static void nesting_is_bounded_at_a_hundred(void **state)
 {
@@ -275,48 +148,6 @@ static void the_count_is_exact_and_leaves_keys_out(void **state)
     }
 }
 
-static void strings_may_hold_nul_and_any_character(void **state)
-{
-    ebb_value *value = parse("\"a\\u0000b\\ud83d\\ude00\\u007f\"");
-    size_t n;
-    const char *bytes = ebb_value_get_string(value, &n);
-
-    (void)state;
-    assert_int_equal(n, 8);
-    assert_memory_equal(bytes, "a\0b\xF0\x9F\x98\x80\x7F", 9);
-    assert_written(value, EBB_WRITE_COMPACT,
-                   "\"a\\u0000b\xF0\x9F\x98\x80\x7F\"");
-    assert_written(ebb_value_string("\0\0", 2), EBB_WRITE_COMPACT,
-                   "\"\\u0000\\u0000\"");
-    assert_refused("{\"a\\u0000\":1}", 13, "NUL");
-    assert_stays("\"\xE2\x80\xA8\xE2\x80\xA9/\"");
-    assert_stays("\"\\\"\\\\\\b\\f\\n\\r\\t\\u0001\\u001f\"");
-}
-
-static void ascii_mode_escapes_every_other_character(void **state)
-{
-    (void)state;
-    assert_written(parse("\"a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80z\""),
-                   EBB_WRITE_ASCII, "\"a\\u00e9\\u20ac\\ud83d\\ude00z\"");
-    assert_written(parse("{\"\xEF\xBF\xBF\":\"\xF4\x8F\xBF\xBF\"}"),
-                   EBB_WRITE_ASCII, "{\"\\uffff\":\"\\udbff\\udfff\"}");
-}
-
-static void pretty_and_sorted_do_what_they_say(void **state)
-{
-    const char *text = "{\"b\":[1,{}],\"\":[],\"a\":{\"z\":1,\"y\":2}}";
-
-    (void)state;
-    assert_written(parse(text), EBB_WRITE_SORTED,
-                   "{\"\":[],\"a\":{\"y\":2,\"z\":1},\"b\":[1,{}]}");
-    assert_written(parse(text), EBB_WRITE_PRETTY | EBB_WRITE_SORTED,
-                   "{\n  \"\": [],\n  \"a\": {\n    \"y\": 2,\n    \"z\": 1\n"
-                   "  },\n  \"b\": [\n    1,\n    {}\n  ]\n}");
-    assert_written(parse("{\"\xC3\xA9\":1,\"z\":2,\"Z\":3}"), EBB_WRITE_SORTED,
-                   "{\"Z\":3,\"z\":2,\"\xC3\xA9\":1}");
-    assert_stays(text); /* otherwise the order of insertion */
-}
-
 static void an_empty_array_is_no_empty_object(void **state)
 {
     ebb_value *array = parse("[]"), *object = parse("{}");
@@ -446,18 +277,12 @@ static void equality_tells_types_apart_and_ignores_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_are_exact_over_all_of_int64),
-        cmocka_unit_test(floats_are_written_short_and_stay_floats),
-        cmocka_unit_test(every_float_reads_back_the_same),
         cmocka_unit_test(nesting_is_bounded_at_a_hundred),
         cmocka_unit_test(what_is_not_strict_json_is_refused),
         cmocka_unit_test(bytes_that_are_not_utf8_are_refused),
         cmocka_unit_test(the_place_of_an_error_is_named),
         cmocka_unit_test(values_are_counted_before_anything_is_built),
         cmocka_unit_test(the_count_is_exact_and_leaves_keys_out),
-        cmocka_unit_test(strings_may_hold_nul_and_any_character),
-        cmocka_unit_test(ascii_mode_escapes_every_other_character),
-        cmocka_unit_test(pretty_and_sorted_do_what_they_say),
         cmocka_unit_test(an_empty_array_is_no_empty_object),
         cmocka_unit_test(members_move_in_also_on_failure),
         cmocka_unit_test(reading_another_type_gives_its_zero),
