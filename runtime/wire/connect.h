@@ -36,7 +36,10 @@ void ebb_connect_reader_init(ebb_connect_reader *reader, size_t payload_max,
                              ebb_connect_fn *fn, void *context);
 void ebb_connect_reader_clear(ebb_connect_reader *reader);
 
-/* Takes bytes cut anywhere. Whole payloads in bytes are not copied. */
+/*
+ * Takes bytes cut anywhere. Whole payloads in bytes are not copied. After a
+ * failure the reader is only good for ebb_connect_reader_clear.
+ */
 int ebb_connect_add(ebb_connect_reader *reader, const char *bytes, size_t n,
                     ebb_err *err);
 
