@@ -158,6 +158,12 @@ static inline void rig_add_rule_header(ebb_exchange *exchange,
     ebb_exchange_add_header(exchange, name, colon + 2);
 }
 
+static inline void rig_abort(void *context, ebb_exchange *exchange)
+{
+    (void)context;
+    ebb_exchange_abort(exchange);
+}
+
 static inline void rig_answer(void *context, ebb_exchange *exchange)
 {
     static const char none[] = "{\"code\":404,\"message\":\"no such route\"}";
@@ -189,6 +195,8 @@ static inline void rig_answer(void *context, ebb_exchange *exchange)
         ebb_exchange_write(exchange, body, n);
     if (rule->how == RIG_HOLD)
         request->held = exchange;
+    else if (n > 0)
+        ebb_exchange_on_drain(exchange, rig_abort, NULL);
     else
         ebb_exchange_abort(exchange);
 }
