@@ -365,7 +365,8 @@ char *ebb_http_escape(const char *text, size_t n)
 
         /* RFC 3986 2.3, unreserved. */
         if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-            (c >= '0' && c <= '9') || memchr("-._~", c, 4) != NULL) {
+            (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
+            c == '~') {
             *out++ = (char)c;
         } else {
             *out++ = '%';

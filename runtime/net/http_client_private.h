@@ -53,8 +53,8 @@ struct ebb_http_call {
     bool busy;      /* one of its callbacks is on the stack */
     bool cancelled; /* while busy */
 
-    CURL *easy;
     int fd; /* its socket, as last watched; -1 */
+    CURL *easy;
     struct curl_slist *headers;
     char *where; /* for messages: method and host */
     char curl_msg[CURL_ERROR_SIZE];
@@ -71,13 +71,13 @@ struct ebb_http_call {
     bool hold_told;
 
     /* the answer */
-    ebb_http_head head;
     bool head_told;
+    bool in_paused;
+    ebb_http_head head;
     ebb_buf in;  /* recorded by libcurl's callback */
     ebb_buf out; /* being delivered */
     uint64_t received;
     size_t body_max;
-    bool in_paused;
 
     /* limits */
     ebb_http_limits limits;

@@ -23,17 +23,18 @@ static int hex_digit(char c)
 
 /* Decodes up to one of stops into out; broken escapes, and %00, which a C
  * string cannot hold, stay as they are. Returns where it stopped. */
-static const char *decode(const char *from, const char *stops, char **out)
+static const char *decode(const char *from, const char *stops,
+                          unsigned char **out)
 {
     while (*from != '\0' && strchr(stops, *from) == NULL) {
         int high = from[0] == '%' ? hex_digit(from[1]) : -1;
         int low = high >= 0 ? hex_digit(from[2]) : -1;
 
         if (low >= 0 && (high | low) != 0) {
-            *(*out)++ = (char)(high * 16 + low);
+            *(*out)++ = (unsigned char)(high * 16 + low);
             from += 3;
         } else {
-            *(*out)++ = *from == '+' ? ' ' : *from;
+            *(*out)++ = *from == '+' ? ' ' : (unsigned char)*from;
             from++;
         }
     }
@@ -43,20 +44,20 @@ static const char *decode(const char *from, const char *stops, char **out)
 
 static int parse_query(ebb_exchange *e, const char *query)
 {
-    char *out;
+    unsigned char *out;
 
     /* A pair needs at most two bytes more than it has on the wire. */
     e->query = ebb_mem_alloc(3 * (strlen(query) + 1));
     if (e->query == NULL)
         return -1;
-    out = e->query;
+    out = (unsigned char *)e->query;
     while (*query != '\0') {
         query = decode(query, "&=", &out);
         query = decode(*query == '=' ? query + 1 : query, "&", &out);
         if (*query == '&')
             query++;
     }
-    e->query_n = (size_t)(out - e->query);
+    e->query_n = (size_t)(out - (unsigned char *)e->query);
     return 0;
 }
 
