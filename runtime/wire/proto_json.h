@@ -10,10 +10,10 @@
  * members. An unknown enum name is 0, as the real envd reads it. Duplicate
  * members and two members of one oneof are refused.
  *
- * It knows the types that envd's messages use: floats, fixed-width integers and
- * uint64 beyond int64 are refused. Known by shape or name: map entries (a repeated message named …Entry with
- * key and value), google.protobuf.Timestamp, and a oneof of one member, which
- * stands for proto3's optional.
+ * It knows the types that envd's messages use; floats, fixed-width integers
+ * and uint64 beyond int64 are refused. Known by shape or name: map entries (a
+ * repeated message named …Entry with key and value), google.protobuf.Timestamp,
+ * and a oneof of one member, which stands for proto3's optional.
  */
 
 #include "base/err.h"
