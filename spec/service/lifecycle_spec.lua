@@ -266,8 +266,8 @@ output = "/dev/null"
       local file = assert(io.open(s.dir .. "/many", "w"))
       file:write(table.concat(lines))
       file:close()
-      local pipe = io.popen(("curl -Z --parallel-max 8 -s -K %s/many 2>/dev/null")
-        :format(s.dir))
+      local pipe = io.popen(("curl -Z --parallel-max 8 -s -K %s/many"
+        .. " 2>/dev/null"):format(s.dir))
       local count = 0
       for code in pipe:lines() do
         count = count + 1

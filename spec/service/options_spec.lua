@@ -143,6 +143,12 @@ describe("ebb-sandboxd", function()
     assert.truthy(message:find("not supported", 1, true), message)
   end)
 
+  it("refuses a limit that was asked for and cannot be enforced", function()
+    local message, status = fails { "--disk", "1G" }
+    assert.equal(3, status)
+    assert.truthy(message:find("cannot be enforced", 1, true), message)
+  end)
+
   it("says which address it cannot listen at", function()
     running = service.start { tcp = true }
     local port = running.url:match "%d+$"

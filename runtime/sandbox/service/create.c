@@ -2,6 +2,7 @@
 
 /* POST /v2/sandboxes and /sandboxes. */
 
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
 #include "sandbox/service/body.h"
@@ -163,6 +164,7 @@ static void reply_full(ebb_control_call *call)
 /* Whether to go on; else it is answered. */
 static bool begin_key(ebb_control_call *call)
 {
+    int64_t now_ms = ebb_clock_steady_ms(ebb_clock_real());
     char digest[EBB_SHA256_HEX];
     const ebb_value *answer = NULL;
 
@@ -171,7 +173,7 @@ static bool begin_key(ebb_control_call *call)
         return false;
     }
     switch (ebb_idempotency_start(call->service->idempotency, call->key, digest,
-                                  &answer)) {
+                                  now_ms, &answer)) {
     case EBB_IDEMPOTENCY_NEW:
         return true;
     case EBB_IDEMPOTENCY_DONE:

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/service/idempotency.h"
 
-#include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
 
@@ -61,15 +60,18 @@ static void drop(ebb_idempotency *table, entry **link)
     free_entry(e);
 }
 
-/* The old ones; and when the table is full, the oldest that is finished. */
-static void make_room(ebb_idempotency *table, int64_t now)
+/*
+ * Forgets those that are finished and too old; and for one more in a full
+ * table, the oldest that is finished.
+ */
+static void forget(ebb_idempotency *table, int64_t now, size_t more)
 {
     entry **link = &table->oldest;
 
     while (*link != NULL) {
         bool old = now - (*link)->started_ms > EBB_IDEMPOTENCY_KEEP_MS;
 
-        if (!old && table->count < EBB_IDEMPOTENCY_KEYS_MAX)
+        if (!old && table->count + more <= EBB_IDEMPOTENCY_KEYS_MAX)
             return;
         if ((*link)->answer != NULL)
             drop(table, link);
@@ -127,12 +129,12 @@ static entry *new_entry(const char *key, const char *digest, int64_t now)
 ebb_idempotency_verdict ebb_idempotency_start(ebb_idempotency *table,
                                               const char *key,
                                               const char *digest,
+                                              int64_t now_ms,
                                               const ebb_value **answer)
 {
-    int64_t now = ebb_clock_steady_ms(ebb_clock_real());
     entry *e;
 
-    make_room(table, now);
+    forget(table, now_ms, 0);
     e = *find_link(table, key);
     if (e != NULL && strcmp(e->digest, digest) != 0)
         return EBB_IDEMPOTENCY_MISMATCH;
@@ -142,8 +144,9 @@ ebb_idempotency_verdict ebb_idempotency_start(ebb_idempotency *table,
         *answer = e->answer;
         return EBB_IDEMPOTENCY_DONE;
     }
+    forget(table, now_ms, 1);
     if (table->count >= EBB_IDEMPOTENCY_KEYS_MAX ||
-        (e = new_entry(key, digest, now)) == NULL)
+        (e = new_entry(key, digest, now_ms)) == NULL)
         return EBB_IDEMPOTENCY_FULL;
     *find_link(table, key) = e;
     *table->newest_link = e;

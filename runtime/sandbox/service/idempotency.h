@@ -34,12 +34,13 @@ void ebb_idempotency_free(ebb_idempotency *table);
 bool ebb_idempotency_is_key(const char *key);
 
 /*
- * Begins a request under a key. digest says what it is. answer is borrowed
- * until the table is used again.
+ * Begins a request under a key at a time of the steady clock. digest says what
+ * it is. answer is borrowed until the table is used again.
  */
 ebb_idempotency_verdict ebb_idempotency_start(ebb_idempotency *table,
                                               const char *key,
                                               const char *digest,
+                                              int64_t now_ms,
                                               const ebb_value **answer);
 
 /* Of a NEW one: its answer (copied), or that it failed and left nothing. */

@@ -47,28 +47,45 @@ static void thin_out(ebb_sandbox_meter *meter)
     meter->period_ms *= 2;
 }
 
-void ebb_metrics_sample(ebb_sandbox *sandbox)
+/* The timer of the service is not exact: half a period early is enough. */
+static bool is_early(const ebb_sandbox_meter *meter, int64_t steady_ms)
 {
-    ebb_sandbox_meter *meter = sandbox->meter;
-    int64_t now = ebb_clock_steady_ms(ebb_clock_real());
-    const sample *last =
-        meter->count > 0 ? &meter->samples[meter->count - 1] : NULL;
-    ebb_box_usage usage = { 0 };
+    int64_t last_ms;
 
-    /* The timer of the service is not exact: half a period is enough. */
-    if (last != NULL &&
-        now - last->steady_ms < meter->period_ms - EBB_METRICS_PERIOD_MS / 2)
+    if (meter->count == 0)
+        return false;
+    last_ms = meter->samples[meter->count - 1].steady_ms;
+    return steady_ms - last_ms < meter->period_ms - EBB_METRICS_PERIOD_MS / 2;
+}
+
+void ebb_metrics_add(ebb_sandbox_meter *meter, int64_t wall_ms,
+                     int64_t steady_ms, const ebb_box_usage *usage)
+{
+    if (is_early(meter, steady_ms))
         return;
-    ebb_box_usage_get(sandbox->box, &usage);
     if (meter->count == EBB_METRICS_SAMPLES_MAX)
         thin_out(meter);
     meter->samples[meter->count++] =
-        (sample){ .wall_ms = ebb_clock_wall_ms(ebb_clock_real()),
-                  .steady_ms = now,
-                  .cpu_seconds = usage.cpu_seconds,
-                  .memory_bytes = usage.memory_bytes,
-                  .disk_bytes = usage.disk_bytes,
-                  .disk_total_bytes = usage.disk_total_bytes };
+        (sample){ .wall_ms = wall_ms,
+                  .steady_ms = steady_ms,
+                  .cpu_seconds = usage->cpu_seconds,
+                  .memory_bytes = usage->memory_bytes,
+                  .disk_bytes = usage->disk_bytes,
+                  .disk_total_bytes = usage->disk_total_bytes };
+}
+
+void ebb_metrics_sample(ebb_sandbox *sandbox)
+{
+    const ebb_clock *clock = ebb_clock_real();
+    int64_t steady_ms = ebb_clock_steady_ms(clock);
+    ebb_box_usage usage = { 0 };
+
+    /* Asking costs system calls; a sample that is left out needs none. */
+    if (is_early(sandbox->meter, steady_ms))
+        return;
+    ebb_box_usage_get(sandbox->box, &usage);
+    ebb_metrics_add(sandbox->meter, ebb_clock_wall_ms(clock), steady_ms,
+                    &usage);
 }
 
 int64_t ebb_metrics_cpu_count(const ebb_service *service)

@@ -20,6 +20,10 @@
 ebb_sandbox_meter *ebb_metrics_new(ebb_err *err);
 void ebb_metrics_free(ebb_sandbox_meter *meter);
 
+/* A sample of these times; one that comes too early is left out. */
+void ebb_metrics_add(ebb_sandbox_meter *meter, int64_t wall_ms,
+                     int64_t steady_ms, const ebb_box_usage *usage);
+
 /* The sandbox has a box that answers. */
 void ebb_metrics_sample(ebb_sandbox *sandbox);
 

@@ -11,6 +11,7 @@
 #include "sandbox/service/describe.h"
 #include "sandbox/service/idempotency.h"
 #include "sandbox/service/lifecycle.h"
+#include "sandbox/service/limits.h"
 #include "sandbox/service/lock.h"
 #include "sandbox/service/metrics.h"
 #include "sandbox/service/recover.h"
@@ -190,9 +191,10 @@ static int open_all(ebb_service *service, ebb_err *err)
     service->idempotency = ebb_idempotency_new(err);
     if (service->graves == NULL || service->idempotency == NULL)
         return ebb_err_set(err, EBB_NO_MEMORY, "service");
-    if (ebb_box_check(err) != 0 || open_state(service, err) != 0 ||
-        choose_uids(service, err) != 0 || make_key(service, err) != 0 ||
-        ebb_recover_start(service, err) != 0 ||
+    if (ebb_box_check(err) != 0 ||
+        ebb_limits_check(&service->config.limits, err) != 0 ||
+        open_state(service, err) != 0 || choose_uids(service, err) != 0 ||
+        make_key(service, err) != 0 || ebb_recover_start(service, err) != 0 ||
         listen_local(service, err) != 0 || listen_tcp(service, err) != 0)
         return -1;
     return start_timers(service, err);
