@@ -32,7 +32,7 @@ static int finish(const ebb_cli *cli, ebb_lua *lua)
     int result = ebb_lua_take(lua, &out, &err);
     int status = ebb_lua_exit_status(lua);
 
-    if (result == 0)
+    if (status < 0 && result == 0)
         status = ebb_output_value(cli, out);
     else if (status < 0)
         status = script_status(ebb_output_error(cli, &err, out));
