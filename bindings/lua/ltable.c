@@ -5,6 +5,7 @@
 #include <lauxlib.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lua/lerror.h"
@@ -81,7 +82,8 @@ static int fail_string(const writer *w, const place *at, const char *problem)
 typedef struct keys {
     lua_Integer integers; /* how many */
     lua_Integer last;     /* the largest of them */
-    bool has_names, has_others, below_one;
+    lua_Integer names;
+    bool has_others, below_one;
 } keys;
 
 static keys look_at_keys(lua_State *L, int index)
@@ -96,7 +98,7 @@ static keys look_at_keys(lua_State *L, int index)
             k.below_one |= i < 1;
             k.last = i > k.last ? i : k.last;
         } else if (lua_type(L, -2) == LUA_TSTRING) {
-            k.has_names = true;
+            k.names++;
         } else {
             k.has_others = true;
         }
@@ -120,11 +122,11 @@ static bool is_list(const writer *w, const place *at, int index)
 
     if (k.has_others)
         return fail(w, at, "a key is neither a string nor an integer");
-    if (k.integers == 0 && !k.has_names)
+    if (k.integers == 0 && k.names == 0)
         return marked;
     if (k.integers == 0 && !marked)
         return false;
-    if (k.has_names || k.below_one) {
+    if (k.names > 0 || k.below_one) {
         if (relaxed && !marked)
             return false;
         return fail(w, at, "the keys are neither 1..n nor all strings");
@@ -243,24 +245,85 @@ static void fill_list(writer *w, const place *at, int index, ebb_value *into)
     }
 }
 
-static void fill_object(writer *w, const place *at, int index, ebb_value *into)
+/* A key of an object; its bytes live as long as the table has it. */
+typedef struct entry {
+    const char *name; /* NULL: the integer */
+    size_t n;
+    lua_Integer integer;
+} entry;
+
+static int compare_entries(const void *left, const void *right)
 {
-    lua_State *L = w->L;
+    const entry *a = left, *b = right;
+    int order;
+
+    if (!a->name && !b->name)
+        return (a->integer > b->integer) - (a->integer < b->integer);
+    if (!a->name || !b->name)
+        return a->name ? 1 : -1;
+    order = memcmp(a->name, b->name, a->n < b->n ? a->n : b->n);
+    return order ? order : (a->n > b->n) - (a->n < b->n);
+}
+
+/*
+ * Pushes the keys in order, so that one table is one text in every process;
+ * Lua's own order differs.
+ */
+static const entry *push_entries(lua_State *L, int index, size_t *n)
+{
+    keys k = look_at_keys(L, index);
+    size_t count = (size_t)(k.integers + k.names);
+    entry *entries = lua_newuserdatauv(L, count * sizeof *entries + 1, 0);
+    entry *next = entries;
 
     lua_pushnil(L);
     while (lua_next(L, index)) {
-        target to = { .into = into };
-        place member = { .up = at, .depth = at->depth + 1 };
-        lua_pushvalue(L, -2); /* tolstring must not change the key itself */
-        to.key = lua_tolstring(L, -1, &to.key_n);
-        member.key = to.key;
-        if (memchr(to.key, '\0', to.key_n))
-            fail(w, at, "a key holds a NUL byte");
-        if ((w->how & LEBB_VALUE_RELAXED) && ebb_value_find(into, to.key))
-            fail(w, &member, "the key is there as integer and as string");
-        convert(w, &member, lua_gettop(L) - 1, &to);
-        lua_pop(L, 2);
+        *next = (entry){ 0 };
+        if (lua_type(L, -2) == LUA_TSTRING)
+            next->name = lua_tolstring(L, -2, &next->n);
+        else
+            next->integer = lua_tointeger(L, -2);
+        next++;
+        lua_pop(L, 1);
     }
+    qsort(entries, count, sizeof *entries, compare_entries);
+    *n = count;
+    return entries;
+}
+
+static void fill_member(writer *w, const place *at, int index,
+                        const entry *from, ebb_value *into)
+{
+    lua_State *L = w->L;
+    char digits[24];
+    place member = { .up = at, .key = from->name, .depth = at->depth + 1 };
+    target to = { .into = into, .key = from->name, .key_n = from->n };
+
+    if (!from->name) {
+        to.key_n = (size_t)snprintf(digits, sizeof digits, "%lld",
+                                    (long long)from->integer);
+        to.key = member.key = digits;
+        lua_rawgeti(L, index, from->integer);
+    } else {
+        lua_pushlstring(L, from->name, from->n);
+        lua_rawget(L, index);
+    }
+    if (memchr(to.key, '\0', to.key_n))
+        fail(w, at, "a key holds a NUL byte");
+    if ((w->how & LEBB_VALUE_RELAXED) && ebb_value_find(into, to.key))
+        fail(w, &member, "the key is there as integer and as string");
+    convert(w, &member, lua_gettop(L), &to);
+    lua_pop(L, 1);
+}
+
+static void fill_object(writer *w, const place *at, int index, ebb_value *into)
+{
+    size_t n;
+    const entry *entries = push_entries(w->L, index, &n);
+
+    for (size_t i = 0; i < n; i++)
+        fill_member(w, at, index, &entries[i], into);
+    lua_pop(w->L, 1);
 }
 
 static void fill(writer *w, const place *at, int index, ebb_value *into)

@@ -1,5 +1,5 @@
----@meta e2b
 -- SPDX-License-Identifier: MIT
+---@meta e2b
 -- luacheck: ignore 212 631
 -- Made by generate.lua. For editors only: nothing loads this file.
 

@@ -1,5 +1,5 @@
----@meta ebb
 -- SPDX-License-Identifier: MIT
+---@meta ebb
 -- luacheck: ignore 212 241
 -- What require "ebb" gives. For editors only: nothing loads this file.
 

@@ -72,8 +72,8 @@ local function add_class(class, fields)
   add("")
 end
 
-add("---@meta e2b")
 add("-- SPDX-License-Identifier: MIT")
+add("---@meta e2b")
 add("-- luacheck: ignore 212 631")
 add("-- Made by generate.lua. For editors only: nothing loads this file.")
 add("")

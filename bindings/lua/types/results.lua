@@ -1,5 +1,5 @@
----@meta e2b.results
 -- SPDX-License-Identifier: MIT
+---@meta e2b.results
 -- What the twelve tasks return. For editors only: nothing loads this file.
 
 ---@class e2b.BoundedText

@@ -1,0 +1,92 @@
+-- SPDX-License-Identifier: MIT
+
+-- The program `ebb` as people run it, on a local service of its own:
+--
+--   local program = require "support.program"
+--   local ebb = program.open()
+--   local out, status, err = ebb:script "return 1 + 1"
+--   ebb:close()
+--
+-- close checks that no sandbox is left and stops the service.
+
+local program = {}
+local methods = {}
+
+local build = os.getenv "EBB_BUILD" or "build"
+
+local function read_file(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read "a"
+  file:close()
+  return text
+end
+
+local function shell(command)
+  local pipe = assert(io.popen(command))
+  local text = pipe:read "a"
+  local _, _, status = pipe:close()
+  return text, status
+end
+
+function program.open()
+  local dir = shell("mktemp -d /tmp/ebb-spec.XXXXXX"):gsub("\n", "")
+  return setmetatable({ dir = dir }, { __index = methods })
+end
+
+-- The words in front of a command of ebb's.
+function methods:prefix()
+  return ("EBB_STATE=%s EBB_JOURNAL=%s/journal.db timeout 120 %s/ebb --local")
+    :format(self.dir, self.dir, build)
+end
+
+-- Runs `ebb --local WORDS`: standard output, status, standard error.
+function methods:run(words)
+  local out, status = shell(("%s %s </dev/null 2>%s/err"):format(
+    self:prefix(), words, self.dir))
+  return out, status, read_file(self.dir .. "/err")
+end
+
+-- Writes a script and gives its path.
+function methods:write(text)
+  local path = self.dir .. "/script.lua"
+  local file = assert(io.open(path, "wb"))
+  file:write(text)
+  file:close()
+  return path
+end
+
+-- Runs the text as a script, with arguments after it.
+function methods:script(text, arguments)
+  return self:run(("run %s %s"):format(self:write(text), arguments or ""))
+end
+
+-- Runs the text, waits until it has printed a line, sends the signal that
+-- often; the rest of its output, its status, standard error.
+function methods:interrupt(text, signal, times)
+  local path = self:write(text)
+  local out, status = shell(([[
+    exec 2>%s/err
+    mkfifo %s/out
+    EBB_STATE=%s EBB_JOURNAL=%s/journal.db %s/ebb --local run %s \
+      </dev/null >%s/out &
+    pid=$!
+    exec 3<%s/out
+    read -r line <&3
+    for i in $(seq %d); do sleep 0.2; kill -%s $pid; done
+    cat <&3
+    wait $pid
+    status=$?
+    rm %s/out
+    exit $status]]):format(self.dir, self.dir, self.dir, self.dir, build,
+    path, self.dir, self.dir, times, signal, self.dir))
+  return out, status, read_file(self.dir .. "/err")
+end
+
+function methods:close()
+  local left = self:run "sandbox list --json"
+  self:run "serve --stop"
+  shell("rm -rf " .. self.dir)
+  assert(left == "[]\n", "sandboxes are left: " .. left)
+end
+
+return program
