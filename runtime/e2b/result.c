@@ -180,10 +180,20 @@ static ebb_value *longest(ebb_value **texts, size_t n)
     return found;
 }
 
+/* The length that stays when every text is cut to nothing. */
+static size_t bare_length(size_t length, ebb_value **texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        length -= ebb_value_length(ebb_value_find(texts[i], "text")) - 2;
+    return length;
+}
+
 int ebb_e2b_result_fit(const ebb_value *result, ebb_value **texts, size_t n)
 {
     size_t length = ebb_value_length(result);
 
+    if (bare_length(length, texts, n) > EBB_E2B_RESULT_BYTES_MAX)
+        return -1;
     while (length > EBB_E2B_RESULT_BYTES_MAX) {
         ebb_value *text = longest(texts, n);
         if (text == NULL || cut(text, length - EBB_E2B_RESULT_BYTES_MAX) != 0)

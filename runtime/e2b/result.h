@@ -42,6 +42,6 @@ ebb_value *ebb_e2b_result_cap(ebb_value *result, ebb_err *err);
 
 /*
  * Cuts the BoundedTexts (borrowed members of result), the longest first, until
- * result fits. Returns -1 if it does not even without them.
+ * result fits. Returns -1, with nothing cut, if it would not even without them.
  */
 int ebb_e2b_result_fit(const ebb_value *result, ebb_value **texts, size_t n);
