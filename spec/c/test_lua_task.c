@@ -46,8 +46,7 @@ static void a_task_of_the_script_is_checked_retried_and_run(void **state)
     lua_host *host;
 
     (void)state;
-    lua_rows_check(rows, sizeof rows / sizeof *rows, false);
-    lua_rows_check(rows, sizeof rows / sizeof *rows, true);
+    LUA_ROWS_CHECK(rows);
     host = lua_host_open();
     assert_string_equal(lua_host_run(host, rows[6].script), "\"timeout\"");
     assert_int_equal(host->kills, 1);
