@@ -201,7 +201,8 @@ static void run_branch(lua_State *L, lebb_branch *branch)
         branch->ok = false;
         if (status == LUA_YIELD) {
             lua_resetthread(co);
-            lua_pushliteral(co, "attempt to yield from outside a coroutine");
+            lua_pushliteral(L, "attempt to yield from outside a coroutine");
+            lua_xmove(L, co, 1);
         }
     }
     lebb_branch_end(L, branch);

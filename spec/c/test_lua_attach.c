@@ -11,7 +11,9 @@ static lua_State *open_state(lua_host *host)
     lua_State *L = luaL_newstate();
 
     luaL_openlibs(L);
-    assert_int_equal(luaL_dostring(L, "original = coroutine.wrap"), 0);
+    assert_int_equal(
+        luaL_dostring(L, "original, leave = coroutine.wrap, coroutine.yield"),
+        0);
     assert_int_equal(ebb_lua_attach(L, host->rt, &host->err), 0);
     luaL_requiref(L, "ebb", luaopen_ebb, 0);
     luaL_requiref(L, "e2b", luaopen_e2b, 0);
@@ -60,6 +62,8 @@ static void calls_from_a_hosts_state_run_the_loop(void **state)
         { "return coroutine.isyieldable()", "false" },
         { "return select(2, coroutine.running())", "true" },
         { "coroutine.yield()", "attempt to yield from outside a coroutine" },
+        { HEAD "ebb.parallel{ function() leave() end }",
+          "attempt to yield from outside a coroutine" },
     };
     lua_host *host = lua_host_open();
     lua_State *L = open_state(host);
