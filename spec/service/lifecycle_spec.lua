@@ -101,34 +101,6 @@ describe("a sandbox", function()
     end)
   end)
 
-  describe("that is killed", function()
-    it("has left nothing when the answer comes", function()
-      local before = #s:processes()
-      local id = s:create().sandboxID
-      assert.is_true(#s:processes() > before)
-      assert.equal(204, (s:request("DELETE", "/sandboxes/" .. id)))
-      assert.equal(before, #s:processes())
-      assert.is_nil(lfs.attributes(s.state .. "/sandboxes/" .. id))
-      local mounts = io.open "/proc/self/mounts":read "a"
-      assert.is_nil(mounts:find(id, 1, true))
-      local pipe = io.popen("find /sys/fs/cgroup -name '*" .. id .. "*'")
-      assert.equal("", pipe:read "a")
-      pipe:close()
-    end)
-
-    it("is 404 to everything, with the cause", function()
-      local id = s:create().sandboxID
-      s:request("DELETE", "/sandboxes/" .. id)
-      local status, body = s:request("DELETE", "/sandboxes/" .. id)
-      assert.equal(404, status)
-      assert.truthy(body.message:find("killed by a request", 1, true))
-      assert.equal(404, (connect(id, {})))
-      assert.equal(404, (post(id, "pause", {})))
-      assert.equal(404, (post(id, "resume", {})))
-      assert.equal(404, (post(id, "timeout", { timeout = 1 })))
-    end)
-  end)
-
   for _, memory in ipairs { true, false } do
     describe("paused " .. (memory and "with" or "without") .. " memory",
       function()
@@ -238,45 +210,5 @@ describe("a sandbox", function()
     assert.equal(400, (connect(id, { timeout = 1e9 })))
     assert.equal(400, (connect(id, { timeout = 0 })))
     assert.equal("running", info(id).state)
-  end)
-
-  it("survives many calls at once and still ends", function()
-    local id = s:create().sandboxID
-    local allowed = { [200] = true, [201] = true, [204] = true,
-      [404] = true, [409] = true }
-    local calls = { { "POST", "pause", "{}" }, { "POST", "resume", "{}" },
-      { "POST", "pause", '{\\"memory\\":false}' },
-      { "POST", "connect", '{\\"timeout\\":30}' },
-      { "POST", "timeout", '{\\"timeout\\":30}' } }
-    math.randomseed(7)
-    for round = 1, 6 do
-      local lines = {}
-      for i = 1, 24 do
-        local call = calls[math.random(#calls)]
-        if round == 6 and i == 12 then call = { "DELETE", "" } end
-        lines[#lines + 1] = (i > 1 and "next\n" or "") .. ([[silent
-unix-socket = "%s"
-request = "%s"
-url = "http://localhost/sandboxes/%s%s"
-write-out = "%%{http_code}\n"
-output = "/dev/null"
-]]):format(s.socket, call[1], id, call[2] ~= "" and "/" .. call[2] or "")
-          .. (call[3] and 'data = "' .. call[3] .. '"\n' or "")
-      end
-      local file = assert(io.open(s.dir .. "/many", "w"))
-      file:write(table.concat(lines))
-      file:close()
-      local pipe = io.popen(("curl -Z --parallel-max 8 -s -K %s/many"
-        .. " 2>/dev/null"):format(s.dir))
-      local count = 0
-      for code in pipe:lines() do
-        count = count + 1
-        assert.is_true(allowed[tonumber(code)], code)
-      end
-      pipe:close()
-      assert.equal(24, count)
-    end
-    assert.is_nil(info(id))
-    assert.is_nil(lfs.attributes(s.state .. "/sandboxes/" .. id))
   end)
 end)

@@ -44,6 +44,17 @@ describe("ebb-sandboxd", function()
     assert.equal(200, (running:request("GET", "/sandboxes")))
   end)
 
+  it("makes relative paths absolute", function()
+    local dir = service.directory()
+    local pipe = io.popen(("program=$(realpath %s) && cd %s && $program"
+      .. " --socket here --state there --linger 1 --ready-fd 1")
+      :format(service.program, dir))
+    assert.equal(dir .. "/here", pipe:read "l")
+    pipe:close()
+    assert.truthy(lfs.attributes(dir .. "/there/sandboxes"))
+    os.execute("rm -rf " .. dir)
+  end)
+
   it("serves IPv6 and names it in brackets", function()
     local s, message = service.try_start {
       tcp = true, args = { "--listen", "[::1]:0" } }
@@ -125,7 +136,8 @@ describe("ebb-sandboxd", function()
     { { "--api-key", "" }, "1 to 255" },
     { { "--api-key", "a b" }, "visible ASCII" },
     { { "--linger", "0" }, "is not a number" },
-    { { "--socket", "relative" }, "not an absolute path" },
+    { { "--socket", "" }, "the path is empty" },
+    { { "--state", "" }, "the path is empty" },
     { { "--nonsense" }, "unknown option" },
     { { "--pids" }, "needs a value" },
   } do

@@ -88,6 +88,33 @@ describe("a service that starts where another one was", function()
     assert.equal(404, (s:request("GET", "/sandboxes/" .. running)))
   end)
 
+  for _, signal in ipairs { "KILL", "TERM" } do
+    it("finds nothing of a create that SIG" .. signal .. " cut short",
+      function()
+        for _, delay in ipairs { 0, 0.002, 0.005, 0.01, 0.02 } do
+          os.execute(("curl -s -m 5 --unix-socket %s -d"
+            .. " '{\"templateID\":\"base\"}' http://localhost/v2/sandboxes"
+            .. " >/dev/null 2>&1 &"):format(s.socket))
+          service.sleep(0.01 + delay)
+          local ids = {}
+          for name in lfs.dir(s.state .. "/sandboxes") do
+            if name:match "^i" then ids[#ids + 1] = name end
+          end
+          if signal == "KILL" then s:crash() else s:stop() end
+          s = service.start { dir = dir }
+          for _, id in ipairs(ids) do
+            assert.is_nil(directory(id))
+            write(dir .. "/id", id)
+            local pipe = io.popen(("grep -alFf %s/id /proc/[0-9]*/cmdline"
+              .. " 2>/dev/null; find /sys/fs/cgroup -name 'ebb-*'"
+              .. " | grep -Ff %s/id"):format(dir, dir))
+            assert.equal("", pipe:read "a")
+            pipe:close()
+          end
+        end
+      end)
+  end
+
   it("ends running sandboxes when it stops", function()
     local id = s:create().sandboxID
     local pids = s:processes()

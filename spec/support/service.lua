@@ -15,14 +15,15 @@ local cjson = require "cjson"
 local lfs = require "lfs"
 local system = require "system"
 
-local service = {}
+local service = {
+  program = (os.getenv "EBB_BUILD" or "build") .. "/libexec/ebb-sandboxd",
+}
 local Service = { __index = {} }
 local methods = Service.__index
 
 local START_S, STOP_S, REQUEST_S = 20, 20, 60
 local STEP_S = 0.01
 
-local program = (os.getenv "EBB_BUILD" or "build") .. "/libexec/ebb-sandboxd"
 
 local function read_file(path)
   local file = io.open(path, "rb")
@@ -88,8 +89,7 @@ local function is_alive(pid)
   return stat ~= nil and stat:match "^%d+ %(.*%) (%a)" ~= "Z"
 end
 
--- Starts it and waits until it serves. On failure: nil, its one line of error
--- and its exit status.
+-- Waits until it serves. On failure: nil, its line of error, its exit status.
 --   args     more words for the command line
 --   dir      its directory, with state and socket; kept by stop (else a new
 --            one, which stop removes)
@@ -102,7 +102,7 @@ function service.try_start(options)
     dir = dir, keep = options.dir ~= nil, state = dir .. "/state",
     socket = not options.tcp and dir .. "/socket" or nil,
   }, Service)
-  local words = { quote(program), "--ready-fd 3 --state",
+  local words = { quote(service.program), "--ready-fd 3 --state",
     quote(self.state) }
   if self.socket then
     words[#words + 1] = "--socket " .. quote(self.socket)

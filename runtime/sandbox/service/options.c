@@ -152,30 +152,33 @@ static int set_listen(ebb_options *o, const char *value, ebb_err *err)
     return 0;
 }
 
+/* Whoever reads the path may be in another directory. */
+static int set_absolute(char **path, const char *value, ebb_err *err)
+{
+    char here[PATH_MAX];
+
+    ebb_mem_free(*path);
+    *path = NULL;
+    if (value[0] == '\0')
+        return ebb_err_set(err, EBB_INVALID_INPUT, "the path is empty");
+    if (value[0] == '/')
+        *path = ebb_mem_dup(value);
+    else if (getcwd(here, sizeof here) != NULL)
+        *path = ebb_fs_join(here, value);
+    else
+        return ebb_err_set_errno(err, EBB_INVALID_INPUT,
+                                 "find the current directory");
+    return *path != NULL ? 0 : ebb_err_set(err, EBB_NO_MEMORY, "%s", value);
+}
+
 static int set_socket(ebb_options *o, const char *value, ebb_err *err)
 {
-    if (value[0] != '/')
-        return ebb_err_set(err, EBB_INVALID_INPUT,
-                           "'%s' is not an absolute path", value);
-    o->service.socket_path = value;
-    return 0;
+    return set_absolute(&o->socket_path, value, err);
 }
 
 static int set_state(ebb_options *o, const char *value, ebb_err *err)
 {
-    char here[PATH_MAX];
-
-    ebb_mem_free(o->state_dir);
-    if (value[0] == '/')
-        o->state_dir = ebb_mem_dup(value);
-    else if (getcwd(here, sizeof here) != NULL)
-        o->state_dir = ebb_fs_join(here, value);
-    else
-        return ebb_err_set_errno(err, EBB_INVALID_INPUT,
-                                 "find the current directory");
-    if (o->state_dir == NULL)
-        return ebb_err_set(err, EBB_NO_MEMORY, "%s", value);
-    return 0;
+    return set_absolute(&o->state_dir, value, err);
 }
 
 static int set_api_key(ebb_options *o, const char *value, ebb_err *err)
@@ -345,16 +348,18 @@ int ebb_options_parse(ebb_options *options, int argc, char **argv, ebb_err *err)
     }
     if (options->help || options->version)
         return 0;
-    if (options->service.host == NULL && options->service.socket_path == NULL)
+    if (options->service.host == NULL && options->socket_path == NULL)
         set_listen(options, "127.0.0.1:0", err);
     if (options->state_dir == NULL && set_default_state(options, err) != 0)
         return -1;
     options->service.state_dir = options->state_dir;
+    options->service.socket_path = options->socket_path;
     return 0;
 }
 
 void ebb_options_clear(ebb_options *options)
 {
     ebb_mem_free(options->state_dir);
+    ebb_mem_free(options->socket_path);
     *options = (ebb_options){ .ready_fd = -1 };
 }

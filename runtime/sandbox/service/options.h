@@ -17,7 +17,7 @@
 typedef struct ebb_options {
     ebb_service_config service;
     char host[EBB_OPTIONS_HOST_BYTES];
-    char *state_dir; /* absolute, owned */
+    char *state_dir, *socket_path; /* absolute, owned */
     int ready_fd;    /* -1: none */
     bool help, version;
 } ebb_options;
