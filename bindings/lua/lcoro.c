@@ -9,13 +9,18 @@
 /* Their addresses are the marks. */
 static const char wait_mark, end_mark;
 
-static void push_mark(lua_State *L, const char *mark)
+void lebb_coro_push_mark(lua_State *L, const char *mark)
 {
-    /* Lua never writes through it; the cast drops const for its signature. */
-    lua_pushlightuserdata(L, (void *)(uintptr_t)mark);
+    /* Lua's signature has no const; it never writes through it. */
+    union {
+        const char *from;
+        void *to;
+    } address = { .from = mark };
+
+    lua_pushlightuserdata(L, address.to);
 }
 
-static bool is_mark(lua_State *L, int index, const char *mark)
+bool lebb_coro_is_mark(lua_State *L, int index, const char *mark)
 {
     return lua_islightuserdata(L, index) &&
            lua_touserdata(L, index) == (const void *)mark;
@@ -23,12 +28,12 @@ static bool is_mark(lua_State *L, int index, const char *mark)
 
 void lebb_coro_push_wait(lua_State *L)
 {
-    push_mark(L, &wait_mark);
+    lebb_coro_push_mark(L, &wait_mark);
 }
 
 bool lebb_coro_is_wait(lua_State *L, int index)
 {
-    return is_mark(L, index, &wait_mark);
+    return lebb_coro_is_mark(L, index, &wait_mark);
 }
 
 /* ---- bodies ---- */
@@ -39,7 +44,7 @@ static int body_end(lua_State *L, int status, lua_KContext handler)
         lua_remove(L, 1);
     luaL_checkstack(L, 2, "too many results");
     lua_pushboolean(L, status == LUA_OK || status == LUA_YIELD);
-    push_mark(L, &end_mark);
+    lebb_coro_push_mark(L, &end_mark);
     return lua_gettop(L);
 }
 
@@ -69,7 +74,7 @@ void lebb_coro_push_body(lua_State *L, bool handler)
 bool lebb_coro_ended(lua_State *co, bool *ok)
 {
     if (lua_status(co) != LUA_OK || lua_gettop(co) < 2 ||
-        !is_mark(co, -1, &end_mark))
+        !lebb_coro_is_mark(co, -1, &end_mark))
         return false;
     *ok = lua_toboolean(co, -2);
     lua_pop(co, 2);

@@ -10,7 +10,11 @@
 
 #include "lua/ebb_lua.h"
 
-/* What a waiting coroutine yields: a light userdata no script can make. */
+/* A mark is an address: a light userdata that no script can make. */
+void lebb_coro_push_mark(lua_State *L, const char *mark);
+bool lebb_coro_is_mark(lua_State *L, int index, const char *mark);
+
+/* The mark that a waiting coroutine yields. */
 void lebb_coro_push_wait(lua_State *L);
 bool lebb_coro_is_wait(lua_State *L, int index);
 

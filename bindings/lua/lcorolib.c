@@ -107,8 +107,7 @@ static int yield_on(lua_State *L, int status, lua_KContext context)
 {
     (void)status;
     (void)context;
-    if (lua_gettop(L) > 0 && lua_islightuserdata(L, -1) &&
-        lua_touserdata(L, -1) == (const void *)&close_mark) {
+    if (lua_gettop(L) > 0 && lebb_coro_is_mark(L, -1, &close_mark)) {
         push_closed_error(L);
         return lua_error(L);
     }
@@ -151,7 +150,7 @@ static int close_again(lua_State *L, int n, lua_KContext tries)
 
     while (!ended && tries < CLOSE_TRIES && stopped_at_yield(co)) {
         lua_settop(L, 1);
-        lua_pushlightuserdata(co, (void *)(uintptr_t)&close_mark);
+        lebb_coro_push_mark(co, &close_mark);
         n = lebb_coro_run(L, co, 1, ++tries, close_on);
         ended = lebb_coro_look(L, co) == LEBB_CORO_DEAD;
     }

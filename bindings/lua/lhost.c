@@ -17,8 +17,7 @@ static int l_host_now(lua_State *L)
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    lua_pushnumber(L, (lua_Number)now.tv_sec +
-                          (lua_Number)(now.tv_nsec / 1000) / 1e6);
+    lua_pushnumber(L, (lua_Number)now.tv_sec + (lua_Number)now.tv_nsec / 1e9);
     return 1;
 }
 

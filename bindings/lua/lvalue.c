@@ -17,7 +17,7 @@ static int l_box_gc(lua_State *L)
 
 ebb_value **lebb_value_box(lua_State *L)
 {
-    ebb_value **box = lua_newuserdatauv(L, sizeof *box, 0);
+    ebb_value **box = lua_newuserdatauv(L, sizeof(void *), 0);
 
     *box = NULL;
     luaL_setmetatable(L, BOX_NAME);
