@@ -30,7 +30,7 @@ static int finish(const ebb_cli *cli, ebb_lua *lua)
     ebb_value *out = NULL;
     ebb_err err = { 0 };
     int result = ebb_lua_take(lua, &out, &err);
-    int status = ebb_lua_exit_status(lua);
+    int status = ebb_lua_exit_status(lua); /* os.exit, or -1 */
 
     if (status < 0 && result == 0)
         status = ebb_output_value(cli, out);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define FRAMES_MAX 10
+
 static void error_as_json(const ebb_err *err, const ebb_value *object)
 {
     ebb_value *made = NULL;
@@ -36,6 +38,21 @@ static void partial_output(const ebb_value *object, const char *stream)
         fprintf(stderr, "  %s so far: %.2000s\n", stream, text);
 }
 
+/* Where in the script it happened: Lua's own frames of the traceback. */
+static void show_frames(const char *trace)
+{
+    int shown = 0;
+
+    for (const char *line = strchr(trace, '\n');
+         line != NULL && shown < FRAMES_MAX; line = strchr(line, '\n')) {
+        line += strspn(line, "\n\t ");
+        if (strncmp(line, "[C]", 3) == 0)
+            continue;
+        fprintf(stderr, "  at %.*s\n", (int)strcspn(line, "\n"), line);
+        shown++;
+    }
+}
+
 static void error_for_people(const ebb_err *err, const ebb_value *object)
 {
     int64_t attempts = ebb_value_find_int(object, "attempts", 0);
@@ -51,8 +68,8 @@ static void error_for_people(const ebb_err *err, const ebb_value *object)
         fprintf(stderr, "  %s\n", hint);
     partial_output(object, "stdout");
     partial_output(object, "stderr");
-    if (trace != NULL)
-        fprintf(stderr, "%s\n", trace);
+    if (trace != NULL && err->code != EBB_CANCELLED)
+        show_frames(trace);
 }
 
 int ebb_output_error(const ebb_cli *cli, const ebb_err *err,
