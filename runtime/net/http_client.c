@@ -119,6 +119,8 @@ static bool tell_body(ebb_http_call *call)
 /* Calls back for all that was recorded; the call may be freed by this. */
 static void deliver(ebb_http_call *call)
 {
+    if (call->failed && !call->finished)
+        ebb_http_call_stop(call);
     call->busy = true;
     if (tell_head(call) && tell_body(call)) {
         if (call->finished) {

@@ -65,6 +65,19 @@ static size_t on_read(char *to, size_t size, size_t count, void *context)
     return n;
 }
 
+static void fail_head(ebb_http_call *call)
+{
+    ebb_err err = { 0 };
+
+    ebb_buf_check(&call->head.fields, "the answer's head", &err);
+    if (err.code == EBB_NO_MEMORY)
+        ebb_http_call_fail(call, EBB_NO_MEMORY, "the answer's head");
+    else
+        ebb_http_call_fail(call, EBB_PROTOCOL,
+                           "the answer's head is broken or above %d bytes",
+                           EBB_HTTP_HEAD_MAX);
+}
+
 static size_t on_header(char *line, size_t size, size_t count, void *context)
 {
     ebb_http_call *call = context;
@@ -72,9 +85,7 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
 
     call->active_ms = now(call);
     if (ebb_http_head_add(&call->head, line, n) != 0) {
-        ebb_http_call_fail(call, EBB_PROTOCOL,
-                           "the answer's head is broken or above %d bytes",
-                           EBB_HTTP_HEAD_MAX);
+        fail_head(call);
         return 0;
     }
     if (call->head.done)

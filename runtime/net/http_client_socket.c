@@ -43,31 +43,41 @@ static socket_watch *watch_socket(ebb_http_client *client, int fd)
     return watch;
 }
 
+static void unwatch_socket(ebb_http_client *client, int fd, socket_watch *watch)
+{
+    if (watch == NULL)
+        return;
+    ebb_loop_watch_free(watch->watch);
+    ebb_mem_free(watch);
+    curl_multi_assign(client->multi, fd, NULL);
+}
+
 int ebb_http_client_watch(CURL *easy, curl_socket_t fd, int what, void *context,
                           void *assigned)
 {
     ebb_http_client *client = context;
     socket_watch *watch = assigned;
-    unsigned events = 0;
     ebb_http_call *call = NULL;
+    unsigned events = 0;
 
     curl_easy_getinfo(easy, CURLINFO_PRIVATE, &call);
     if (call != NULL)
         call->fd = what == CURL_POLL_REMOVE ? -1 : fd;
     if (what == CURL_POLL_REMOVE) {
-        if (watch != NULL)
-            ebb_loop_watch_free(watch->watch);
-        ebb_mem_free(watch);
-        curl_multi_assign(client->multi, fd, NULL);
+        unwatch_socket(client, fd, watch);
         return 0;
     }
     if (watch == NULL)
         watch = watch_socket(client, fd);
-    if (watch == NULL)
-        return -1;
     if (what & CURL_POLL_IN)
         events |= EBB_READABLE;
     if (what & CURL_POLL_OUT)
         events |= EBB_WRITABLE;
-    return ebb_loop_watch_set(watch->watch, events);
+    if ((watch == NULL || ebb_loop_watch_set(watch->watch, events) != 0) &&
+        call != NULL) {
+        /* Returning -1 would end every call, now and later. */
+        ebb_http_call_fail(call, EBB_NO_MEMORY, "watch of a socket");
+        ebb_http_call_ready(call);
+    }
+    return 0;
 }
