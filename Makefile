@@ -85,6 +85,9 @@ VERSION_H := \#define EBB_VERSION "$(VERSION)"\n\#define EBB_PREFIX "$(PREFIX)"\
 $(shell mkdir -p $(B)/gen; printf '$(VERSION_H)' | \
   cmp -s - $(B)/gen/ebb_version.h || \
   printf '$(VERSION_H)' > $(B)/gen/ebb_version.h)
+# build/gen is a system folder to the compiler, which -MMD leaves out.
+$(call obj,$(shell grep -rl --include='*.c' ebb_version.h runtime bindings)): \
+    $(B)/gen/ebb_version.h
 
 $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h &: runtime/%.proto
 	@mkdir -p $(@D)
