@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LISTING_BYTES_MAX (48u * 1024u * 1024u)
+#define LISTING_BYTES_MAX ((size_t)48 << 20)
 
 /* One call on its way: what it asked for. Freed by finish. */
 struct request {
@@ -239,7 +239,7 @@ void ebb_envd_list_dir(ebb_envd_call *call, const ProtobufCMessage *message)
 
 /* ---- MakeDir ---- */
 
-/* Something is there already: a directory, or what is in its way. */
+/* Something is there already: a directory, or a file in its way. */
 static void on_made_stat(void *context, const ebb_box_entry *entry,
                          const ebb_err *err)
 {
@@ -265,7 +265,8 @@ static void on_made(void *context, const ebb_err *err)
         answer_stat(request);
         return;
     }
-    if (err->code == EBB_CONFLICT && box_of(request)) {
+    if ((err->code == EBB_CONFLICT || err->status == ENOTDIR) &&
+        box_of(request)) {
         ebb_box_stat(box_of(request), request->path, on_made_stat, request);
         return;
     }

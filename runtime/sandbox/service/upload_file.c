@@ -79,7 +79,9 @@ int ebb_upload_explain(const ebb_upload *upload, const ebb_err *why,
                            "error ensuring directories: path is a file, in "
                            "%s",
                            path);
-    if (why->status == EACCES || why->status == EPERM || why->status == EROFS)
+    /* ENOENT: a parent is missing and cannot be made. */
+    if (why->status == EACCES || why->status == EPERM || why->status == EROFS ||
+        why->status == ENOENT)
         return ebb_err_set(err, EBB_FORBIDDEN, "path may not be written: %s",
                            path);
     if (why->status == ENOSPC || why->status == EDQUOT)
