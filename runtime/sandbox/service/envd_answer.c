@@ -9,7 +9,7 @@
 #define MESSAGE_TEXT_BYTES 4096u
 
 /* Answers are in memory once: a listing is the longest. */
-#define ANSWER_BYTES_MAX (64u * 1024u * 1024u)
+#define ANSWER_BYTES_MAX ((size_t)64 << 20)
 
 static bool is_stream(const ebb_envd_rpc *rpc)
 {

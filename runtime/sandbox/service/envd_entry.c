@@ -36,7 +36,7 @@ void ebb_envd_permissions(uint32_t mode, char out[16])
     if (p == out)
         *p++ = '-';
     for (i = 0; i < 9; i++)
-        *p++ = mode & (1u << (8 - i)) ? letters[i] : '-';
+        *p++ = (char)(mode & (1u << (8 - i)) ? letters[i] : '-');
     *p = '\0';
 }
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ERROR_BYTES_MAX (64u * 1024u)
+#define ERROR_BYTES_MAX ((size_t)64 << 10)
 
 static void add_text(void *context, const char *text, size_t n)
 {
@@ -37,7 +37,7 @@ static char *escape_html(const char *json, size_t *n)
 {
     ebb_buf out;
 
-    ebb_buf_init(&out, 6u * ERROR_BYTES_MAX);
+    ebb_buf_init(&out, 6 * ERROR_BYTES_MAX);
     for (; *json; json++) {
         if (*json == '<' || *json == '>' || *json == '&')
             ebb_buf_printf(&out, "\\u%04x", (unsigned)*json);

@@ -121,6 +121,10 @@ static int read_envelopes(ebb_envd_call *call, ebb_err *err)
     ebb_envd_rpc *rpc = call->rpc;
     const ebb_buf *body = ebb_exchange_body(call->exchange);
 
+    if (body->n > 0 && body->bytes[0] == '{')
+        return ebb_err_set(err, EBB_PROTOCOL,
+                           "protocol error: the message is not in an "
+                           "envelope (one byte of flags, four of length)");
     if (body->n > 0 &&
         ebb_connect_add(&rpc->reader, body->bytes, body->n, err) != 0)
         return -1;
@@ -159,7 +163,7 @@ static void on_whole_body(void *context, ebb_exchange *exchange)
         return;
     if (ebb_exchange_too_long(exchange)) {
         ebb_envd_fail(call, EBB_CONNECT_RESOURCE_EXHAUSTED,
-                      "message is larger than configured max %u",
+                      "message is larger than configured max %zu",
                       EBB_ENVD_MESSAGE_BYTES_MAX);
         return;
     }
@@ -301,6 +305,6 @@ void ebb_envd_rpc_start(ebb_envd_call *call, const ebb_envd_method *method)
     else
         ebb_exchange_collect(call->exchange,
                              EBB_ENVD_MESSAGE_BYTES_MAX +
-                                 2 * EBB_CONNECT_HEAD_BYTES,
+                                 2 * (size_t)EBB_CONNECT_HEAD_BYTES,
                              on_whole_body, call);
 }

@@ -14,11 +14,10 @@
 #include "base/attr.h"
 #include "sandbox/service/envd.h"
 #include "wire/connect.h"
-
-#include <protobuf-c/protobuf-c.h>
+#include "wire/proto_json.h"
 
 /* Of one request message; longer is resource_exhausted. */
-#define EBB_ENVD_MESSAGE_BYTES_MAX (4u * 1024u * 1024u)
+#define EBB_ENVD_MESSAGE_BYTES_MAX ((size_t)4 << 20)
 
 typedef enum ebb_envd_kind {
     EBB_ENVD_UNARY,

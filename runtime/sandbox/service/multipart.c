@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -121,8 +122,8 @@ ebb_multipart *ebb_multipart_new(const char *content_type,
     multipart->sink = sink;
     multipart->context = context;
     ebb_buf_init(&multipart->held, EBB_MULTIPART_HELD_BYTES_MAX);
-    strcpy(multipart->delimiter, "\r\n--");
-    strcat(multipart->delimiter, boundary);
+    snprintf(multipart->delimiter, sizeof multipart->delimiter, "\r\n--%s",
+             boundary);
     multipart->delimiter_n = strlen(multipart->delimiter);
     /* The first boundary stands at a line's beginning like all others. */
     if (ebb_buf_add_text(&multipart->held, "\r\n") != 0) {
@@ -252,7 +253,7 @@ static int read_head(ebb_multipart *m, ebb_err *err)
         return 0;
     if (!end || end - p > (ptrdiff_t)EBB_MULTIPART_HEAD_BYTES_MAX)
         return ebb_err_set(err, EBB_LIMIT_EXCEEDED,
-                           "the head of a part is longer than %u bytes",
+                           "the head of a part is longer than %zu bytes",
                            EBB_MULTIPART_HEAD_BYTES_MAX);
     if (memchr(p, '\0', (size_t)(end - p)))
         return ebb_err_set(err, EBB_PROTOCOL, "NUL in the head of a part");

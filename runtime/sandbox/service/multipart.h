@@ -14,9 +14,9 @@
 
 #include <stddef.h>
 
-#define EBB_MULTIPART_HEAD_BYTES_MAX (16u * 1024u)
+#define EBB_MULTIPART_HEAD_BYTES_MAX ((size_t)16 << 10)
 #define EBB_MULTIPART_PARTS_MAX      1000u
-#define EBB_MULTIPART_HELD_BYTES_MAX (8u * 1024u * 1024u)
+#define EBB_MULTIPART_HELD_BYTES_MAX ((size_t)8 << 20)
 
 typedef struct ebb_multipart ebb_multipart;
 

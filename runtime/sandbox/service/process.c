@@ -330,6 +330,9 @@ static void on_spawned(void *context, uint32_t pid, int stdin_fd, int stdout_fd,
         ebb_sandbox_log_add(call->envd->sandbox, "info", "envd",
                             "process %" PRIu32 " started: %s", pid, command);
         limit_process(process, call->rpc);
+        if (call->rpc->bound && call->rpc->timeout_ms < 0)
+            ebb_envd_fail(call, EBB_CONNECT_DEADLINE_EXCEEDED,
+                          "context deadline exceeded");
         if (ebb_envd_call_open(call))
             ebb_envd_subscribe(process, call, true);
     }

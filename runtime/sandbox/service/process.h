@@ -26,11 +26,11 @@
  * so that the command blocks as on a slow terminal: one slow reader costs the
  * others their speed, never memory and never output.
  */
-#define EBB_ENVD_UNSENT_BYTES_MAX (1024u * 1024u)
+#define EBB_ENVD_UNSENT_BYTES_MAX ((size_t)1 << 20)
 
 /* Calls that wait to write to one process's stdin, and what each may hold. */
 #define EBB_ENVD_INPUTS_MAX      16u
-#define EBB_ENVD_INPUT_BYTES_MAX (8u * 1024u * 1024u)
+#define EBB_ENVD_INPUT_BYTES_MAX ((size_t)8 << 20)
 
 typedef struct ebb_envd_subscriber ebb_envd_subscriber;
 typedef struct ebb_envd_input ebb_envd_input;

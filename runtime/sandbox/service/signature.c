@@ -12,7 +12,7 @@
 #define VERSION "v1_"
 
 /* Two URLs' worth: no request head is longer. */
-#define SIGNED_BYTES_MAX (128u * 1024u)
+#define SIGNED_BYTES_MAX ((size_t)128 << 10)
 
 int ebb_signature_write(const ebb_signature *signature,
                         char out[EBB_SIGNATURE_BYTES], ebb_err *err)
