@@ -107,7 +107,7 @@ $(B)/gen/%.o: $(B)/gen/%.c | $(GEN_H)
 $(B)/obj/%.o: %.c Makefile | $(GEN_H)
 	@mkdir -p $(@D)
 	@echo "CC    $<"
-	$(Q)$(CC) $(EBB_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(EBB_CFLAGS) $(CFLAGS) -MD -MP -c -o $@ $<
 
 # The agent is static, for libc alone; static ASan does not exist.
 AGENT_SAN := $(if $(findstring undefined,$(SANITIZE)),-fsanitize=undefined \
@@ -116,7 +116,7 @@ $(B)/agent/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	@echo "CC    $< (agent)"
 	$(Q)$(CC) $(filter-out -fPIC $(SAN),$(EBB_CFLAGS)) $(CFLAGS) \
-	  $(AGENT_SAN) -MMD -MP -c -o $@ $<
+	  $(AGENT_SAN) -MD -MP -c -o $@ $<
 
 $(B)/libexec/ebb-agent: $(AGENT_O)
 	@mkdir -p $(@D)
@@ -156,14 +156,14 @@ $(B)/libexec/%: runtime/sandbox/drivers/%
 $(B)/spec/%: spec/c/%.c $(B)/libservice.a $(B)/libebb.a
 	@mkdir -p $(@D)
 	@echo "CC    $<"
-	$(Q)$(CC) $(EBB_CFLAGS) -Ispec $(CFLAGS) -MMD -MP -o $@ $< \
+	$(Q)$(CC) $(EBB_CFLAGS) -Ispec $(CFLAGS) -MD -MP -o $@ $< \
 	  $(B)/libservice.a $(B)/libebb.a -lcmocka $(LIBS) -lseccomp
 
 # A test of the binding needs Lua besides, exported for C modules.
 $(B)/spec/test_lua_%: spec/c/test_lua_%.c $(B)/libebb_lua.a $(B)/libebb.a
 	@mkdir -p $(@D)
 	@echo "CC    $<"
-	$(Q)$(CC) $(EBB_CFLAGS) -Ispec $(CFLAGS) -rdynamic -MMD -MP -o $@ $< \
+	$(Q)$(CC) $(EBB_CFLAGS) -Ispec $(CFLAGS) -rdynamic -MD -MP -o $@ $< \
 	  $(B)/libebb_lua.a $(B)/libebb.a -lcmocka $(LUA_LIBS) $(LIBS)
 
 $(B)/bench/%: bench/%.c $(B)/libebb.a
