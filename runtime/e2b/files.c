@@ -72,7 +72,7 @@ void ebb_e2b_files_error(const ebb_e2b_job *job,
         err->code = EBB_FILE_NOT_FOUND;
     ebb_e2b_error_words(job, transfer, words);
     /* A path that goes through a file is "internal" to envd. */
-    if (err->code == EBB_SERVER && strstr(words, "not a directory") != NULL)
+    if (err->code == EBB_SERVER && strstr(words, "ot a directory") != NULL)
         err->code = EBB_FILE_NOT_FOUND;
     if (err->code != EBB_SERVER && err->code != EBB_RATE_LIMITED) {
         int64_t after = err->retry_after_ms;

@@ -1,0 +1,148 @@
+-- SPDX-License-Identifier: MIT
+-- runCommand on a real service.
+
+local tasks = require "support.tasks"
+
+local t, box
+
+setup(function()
+  t = tasks.open()
+  box = t:create "command"
+end)
+teardown(function() t:close() end)
+
+local function input(command, more)
+  local all = { sandboxId = box, command = command }
+  for key, value in pairs(more or {}) do all[key] = value end
+  return all
+end
+
+local function run(command, more)
+  return t:call("runCommand", input(command, more))
+end
+
+describe("a command", function()
+  it("gives back what it wrote and how it ended", function()
+    local got = run "printf 'a\\n\\nb'; echo no >&2; exit 3"
+    assert.equal(3, got.exitCode)
+    assert.equal("a\n\nb", got.stdout.text)
+    assert.equal("no\n", got.stderr.text)
+    assert.is_nil(got.signal)
+  end)
+
+  it("runs in bash, as the user, in the home or where it is told", function()
+    assert.equal("/home/user user\n",
+      run "[[ a == a ]] && echo $PWD $(whoami)".stdout.text)
+    assert.equal("/tmp\n", run("pwd", { cwd = "/tmp" }).stdout.text)
+    assert.equal("v w\n",
+      run("echo $V", { envs = { V = "v w" } }).stdout.text)
+  end)
+
+  it("reads stdin when there is any, else nothing", function()
+    assert.equal("", run "cat".stdout.text)
+    assert.equal("é\n", run("cat", { stdin = "é\n" }).stdout.text)
+    local long = ("x"):rep(1000000)
+    assert.equal("1000000\n", run("wc -c", { stdin = long }).stdout.text)
+    assert.equal(0, run("head -c 1", { stdin = long }).exitCode)
+  end)
+
+  it("that does not exist is a result", function()
+    local got = run "nosuchprogram"
+    assert.equal(127, got.exitCode)
+    assert.truthy(got.stderr.text:find("nosuchprogram", 1, true))
+    assert.equal(126, run "/etc/passwd".exitCode)
+  end)
+
+  it("that a signal ended says which", function()
+    local got = run "kill -TERM $$"
+    assert.equal(-1, got.exitCode)
+    assert.equal("SIGTERM", got.signal)
+  end)
+end)
+
+describe("output", function()
+  it("is kept to its bound and counted to its end", function()
+    local got = run("head -c 20000000 /dev/zero | tr '\\0' x; exit 4")
+    assert.equal(4, got.exitCode)
+    assert.equal(20000000, got.stdout.byteCount)
+    assert.equal(65536, got.stdout.returnedBytes)
+    assert.equal(("x"):rep(65536), got.stdout.text)
+    assert.is_true(got.stdout.truncated)
+    assert.equal("next\n", run "echo next".stdout.text)
+  end)
+
+  it("is cut between characters", function()
+    local got = run("printf 'aé€😀'", { maxOutputBytes = 5 })
+    assert.equal("aé", got.stdout.text)
+    assert.equal(10, got.stdout.byteCount)
+  end)
+
+  it("that is not UTF-8 is replaced as the standard says", function()
+    local got = run "printf 'a\\xff\\xe2\\x82'"
+    assert.equal("a\u{FFFD}\u{FFFD}", got.stdout.text)
+    assert.equal(7, got.stdout.byteCount)
+  end)
+end)
+
+describe("a command's input", function()
+  it("is refused with its place when it is wrong", function()
+    local err, status = t:fails("runCommand", input("ls",
+      { cwd = "/nope" }))
+    assert.equal("invalid_input", err.code)
+    assert.truthy(err.message:find("/nope", 1, true))
+    assert.equal(2, status)
+    err = t:fails("runCommand", input("ls", { user = "nobody-here" }))
+    assert.equal("invalid_input", err.code)
+    assert.truthy(err.message:find("nobody%-here"))
+  end)
+
+  it("is bounded where exec is", function()
+    local err = t:fails("runCommand", input((":"):rep(131072)))
+    assert.equal("limit_exceeded", err.code)
+    assert.truthy(err.message:find("e2b.writeFiles", 1, true))
+    assert.equal(0, run(":" .. (" "):rep(131070)).exitCode)
+  end)
+end)
+
+describe("time", function()
+  it("ends a command and keeps what it wrote", function()
+    local err, status = t:fails("runCommand", input("echo so far; sleep 30",
+      { timeoutMs = 500 }))
+    assert.equal("timeout", err.code)
+    assert.equal(1, status)
+    assert.equal("so far\n", err.details.stdout.text)
+    assert.is_nil(err.details.mayStillRun)
+    assert.equal("", run "pgrep -f 'sleep 30'".stdout.text)
+  end)
+
+  it("explains a child that holds stdout", function()
+    local err = t:fails("runCommand", input("sleep 30 & echo hi",
+      { timeoutMs = 400 }))
+    assert.equal("timeout", err.code)
+    assert.truthy(err.message:find(">/dev/null 2>&1 &", 1, true))
+    assert.equal("hi\n", err.details.stdout.text)
+    assert.equal("at once\n",
+      run("sleep 30 >/dev/null 2>&1 & echo at once").stdout.text)
+  end)
+
+  it("0 is no limit", function()
+    assert.equal("done\n", run("sleep 0.2; echo done",
+      { timeoutMs = 0 }).stdout.text)
+  end)
+end)
+
+describe("a sandbox killed meanwhile", function()
+  it("leaves the outcome unknown, with the output so far", function()
+    local other = t:call("createSandbox", { idempotencyKey = "killed" })
+      .sandboxId
+    local ebb = t.ebb:prefix()
+    os.execute(("(sleep 0.7; %s call e2b.killSandbox "
+      .. "'{\"sandboxId\":\"%s\"}' >/dev/null 2>&1) &"):format(ebb, other))
+    local err, status = t:fails("runCommand", { sandboxId = other,
+      command = "echo begun; sleep 20" })
+    assert.equal("outcome_unknown", err.code)
+    assert.equal(4, status)
+    assert.equal("begun\n", err.details.stdout.text)
+    assert.truthy(err.message:find("may have run", 1, true))
+  end)
+end)
