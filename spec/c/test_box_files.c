@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "support/box_rig.h"
+#include "support/box_run.h"
 
 /* The calls of files, each waited for. They return the error's code. */
 

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "base/log.h"
 #include "sandbox/protocol.h"
-#include "support/box_rig.h"
+#include "support/box_run.h"
 
 #include <dirent.h>
 #include <sys/socket.h>

@@ -177,7 +177,9 @@ static char state_of(const char *pid)
         return 0;
     text[n] = '\0';
     state = strrchr(text, ')'); /* the name before it may hold anything */
-    return state != NULL && state[1] == ' ' ? state[2] : '\0';
+    if (state == NULL || state[1] != ' ')
+        return 0;
+    return state[2];
 }
 
 static bool anything_runs(void)

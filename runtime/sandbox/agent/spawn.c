@@ -31,7 +31,8 @@ static int split(plan *p, const ebb_agent_head *head)
     size_t count = head->count, argc = head->value, at = 0;
     char **list;
 
-    if (head->bytes == 0 || p->text[head->bytes - 1] != '\0' || argc == 0 ||
+    if (p->text == NULL || head->bytes == 0 ||
+        p->text[head->bytes - 1] != '\0' || argc == 0 ||
         count > EBB_AGENT_STRINGS_MAX || count < argc + 1)
         return EINVAL;
     list = ebb_mem_alloc((count + 1) * sizeof *list);
