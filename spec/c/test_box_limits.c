@@ -4,6 +4,10 @@
 #include "support/box_host.h"
 #include "support/box_run.h"
 
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+
 /* ---- limits and usage ---- */
 
 static void usage_counts_time_and_memory(void **state)
@@ -107,6 +111,45 @@ static void groups_that_a_killed_service_left_can_be_removed(void **state)
     ebb_limits_del("none-such");
 }
 
+/* Where there is version 2 it is taken, so the older one is tried alone. */
+static void version_1_freezes_thaws_and_lets_a_kill_arrive(void **state)
+{
+    rig *r = *state;
+    ebb_limits limits = { .unified_fd = -1 };
+    ebb_cgroup_places places;
+    char *dir, name[PATH_MAX];
+    ebb_err err;
+    pid_t pid;
+
+    assert_int_equal(ebb_cgroup_find(&places, &err), 0);
+    dir = ebb_cgroup_new(places.own[EBB_CGROUP_FREEZER], r->id);
+    ebb_cgroup_clear(&places);
+    if (dir == NULL)
+        skip();
+    snprintf(name, sizeof name, "%s", dir);
+    limits.dirs[EBB_CGROUP_FREEZER] = dir;
+    assert_true(ebb_limits_can_freeze(&limits));
+    pid = fork();
+    if (pid == 0)
+        _exit(ebb_limits_join(&limits, false) == 0 ? pause() : 1);
+    while (ebb_cgroup_read(dir, "cgroup.procs", "") == 0)
+        usleep(1000);
+    for (int turn = 0; turn < 3; turn++) {
+        bool frozen = turn != 1;
+
+        assert_int_equal(ebb_limits_freeze(&limits, frozen, &err), 0);
+        while (!ebb_limits_is_frozen(&limits, frozen))
+            usleep(1000);
+    }
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+    ebb_limits_kill(&limits);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    while (!ebb_limits_close(&limits))
+        usleep(1000);
+    assert_int_equal(access(name, F_OK), -1);
+}
+
 /* ---- what can be wrong with the machine ---- */
 
 static void the_check_passes_here(void **state)
@@ -116,6 +159,87 @@ static void the_check_passes_here(void **state)
     (void)state;
     if (ebb_box_check(&err) != 0)
         fail_msg("%s", err.msg);
+}
+
+/* What the check says in a child for which it was made worse. */
+static const char *check_in(bool (*worsen)(void))
+{
+    static char said[EBB_ERR_MSG_BYTES];
+    int fds[2];
+    ssize_t n;
+    pid_t pid;
+
+    assert_int_equal(pipe(fds), 0);
+    pid = fork();
+    if (pid == 0) {
+        ebb_err err = { .msg = "passed" };
+
+        if (!worsen())
+            snprintf(err.msg, sizeof err.msg, "skip");
+        else if (ebb_box_check(&err) == 0)
+            snprintf(err.msg, sizeof err.msg, "passed");
+        (void)!write(fds[1], err.msg, sizeof err.msg);
+        _exit(0);
+    }
+    close(fds[1]);
+    n = read(fds[0], said, sizeof said);
+    close(fds[0]);
+    waitpid(pid, NULL, 0);
+    assert_int_equal(n, sizeof said);
+    if (strcmp(said, "skip") == 0)
+        skip();
+    return said;
+}
+
+static bool write_text(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY);
+    bool ok = fd >= 0 && write(fd, text, strlen(text)) > 0;
+
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+/* In a user namespace of our own, where that number is ours to set. */
+static bool forbid_namespaces(void)
+{
+    char map[64];
+
+    snprintf(map, sizeof map, "0 %u 1", (unsigned)geteuid());
+    return unshare(CLONE_NEWUSER) == 0 &&
+           write_text("/proc/self/uid_map", map) &&
+           write_text("/proc/sys/user/max_user_namespaces", "0");
+}
+
+static char chroot_dir[] = "/tmp/ebb-chroot-XXXXXX";
+
+static bool enter_chroot(void)
+{
+    return geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
+           mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("/", chroot_dir, NULL, MS_BIND | MS_REC, NULL) == 0 &&
+           chroot(chroot_dir) == 0 && chdir("/") == 0;
+}
+
+static void a_machine_without_user_namespaces_is_told_the_fix(void **state)
+{
+    (void)state;
+    assert_non_null(strstr(check_in(forbid_namespaces),
+                           "sysctl -w user.max_user_namespaces="));
+}
+
+static void a_chroot_is_told_from_other_reasons(void **state)
+{
+    const char *said;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_non_null(mkdtemp(chroot_dir));
+    said = check_in(enter_chroot);
+    assert_int_equal(rmdir(chroot_dir), 0);
+    assert_non_null(strstr(said, "chroot"));
 }
 
 static void a_missing_agent_is_an_error_that_names_it(void **state)
@@ -189,7 +313,10 @@ int main(void)
         BOX(cpus_and_processes_are_limited_by_groups_where_they_can),
         BOX(a_limit_of_disk_space_is_refused),
         BOX(groups_that_a_killed_service_left_can_be_removed),
+        BOX(version_1_freezes_thaws_and_lets_a_kill_arrive),
         BOX(the_check_passes_here),
+        BOX(a_machine_without_user_namespaces_is_told_the_fix),
+        BOX(a_chroot_is_told_from_other_reasons),
         BOX(a_missing_agent_is_an_error_that_names_it),
         BOX(what_bubblewrap_says_is_the_error),
         BOX(the_hosts_root_is_refused),

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,9 +62,25 @@ static bool in_chroot(void)
            (ours.st_dev != first.st_dev || ours.st_ino != first.st_ino);
 }
 
+/* The errno of making a user namespace, which a child tries; or 0. */
+static int try_namespace(void)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(unshare(CLONE_NEWUSER) == 0 ? 0 : errno);
+    if (pid > 0)
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
 /* Why the kernel refuses a user namespace, and what to do about it. */
 static const char *reason(void)
 {
+    int error = try_namespace();
+
     if (number_in("/proc/sys/kernel/unprivileged_userns_clone") == 0)
         return "kernel.unprivileged_userns_clone is 0: sysctl -w "
                "kernel.unprivileged_userns_clone=1";
@@ -75,11 +92,16 @@ static const char *reason(void)
         return "AppArmor forbids user namespaces: sysctl -w "
                "kernel.apparmor_restrict_unprivileged_userns=0, or give "
                "/usr/bin/bwrap a profile with userns";
-    if (in_chroot())
+    if (error == ENOSPC)
+        return "too many are in use or nested: raise "
+               "user.max_user_namespaces";
+    if (error == EINVAL || error == ENOSYS)
+        return "this kernel has none (CONFIG_USER_NS)";
+    if (error == EPERM && (in_chroot() || status_of("Seccomp:") != 2))
         return "the kernel allows none in a chroot: start ebb outside it, "
                "or enter with pivot_root (a container) instead of chroot";
-    if (status_of("Seccomp:") == 2)
-        return "a seccomp filter is in force, as Docker's: start the "
+    if (error == EPERM)
+        return "a seccomp filter forbids them, as Docker's does: start the "
                "container with --security-opt seccomp=unconfined";
     return NULL;
 }

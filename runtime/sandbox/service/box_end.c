@@ -141,6 +141,8 @@ void ebb_box_proceed(ebb_box *box)
                box->pid_fd >= 0) {
         box->state = EBB_BOX_READY_STATE;
         ebb_loop_timer_cancel(box->timer);
+        close(box->log_fd);
+        box->log_fd = -1;
         box->said_ready = true;
         box->config.on_ready(box->config.context, box, NULL);
     }
