@@ -1,16 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* memmem */
-#include "net/http_client.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "base/mem.h"
 #include "net/gzip.h"
 #include "support/calls.h"
@@ -18,59 +7,6 @@
 /* Requests and answers; what dies and hangs is in test_http_client_once.c. */
 
 #define SOON 5000
-
-typedef struct fixture {
-    ebb_loop *loop;
-    ebb_http_client *client;
-    int listen_fd;
-    char url[64];
-    outcome o;
-} fixture;
-
-static int setup(void **state)
-{
-    fixture *f = calloc(1, sizeof *f);
-    uint16_t port = 0;
-
-    alarm(120);
-    *state = f;
-    f->loop = ebb_loop_new(NULL, &(ebb_err){ 0 });
-    f->client = ebb_http_client_new(f->loop, &(ebb_err){ 0 });
-    f->listen_fd = peer_listen(&port);
-    snprintf(f->url, sizeof f->url, "http://127.0.0.1:%d/p?q=1", port);
-    return f->client == NULL || f->listen_fd < 0;
-}
-
-static int teardown(void **state)
-{
-    fixture *f = *state;
-
-    ebb_http_client_free(f->client);
-    ebb_loop_free(f->loop);
-    close(f->listen_fd);
-    ebb_buf_clear(&f->o.body);
-    free(f);
-    return 0;
-}
-
-static void start(fixture *f, const ebb_http_request *request)
-{
-    ebb_err err = { 0 };
-
-    f->o.call = ebb_http_start(f->client, request, &err);
-    assert_string_equal(err.msg, "");
-    assert_non_null(f->o.call);
-}
-
-/* A request that was received whole, up to the text it ends with. */
-static peer receive(fixture *f, const char *end)
-{
-    peer p = accept_peer(f->listen_fd, f->loop, SOON);
-
-    assert_true(p.fd >= 0);
-    assert_true(peer_wait(&p, f->loop, end, SOON));
-    return p;
-}
 
 /* One GET that is answered with these bytes and then the connection's end. */
 static void get(fixture *f, const char *answer)
@@ -422,7 +358,8 @@ static void escape_keeps_what_is_unreserved(void **state)
     ebb_mem_free(text);
 }
 
-#define CALLED(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define CALLED(test) \
+    cmocka_unit_test_setup_teardown(test, calls_setup, calls_teardown)
 
 int main(void)
 {

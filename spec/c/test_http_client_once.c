@@ -1,16 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* memmem */
-#include "net/http_client.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "support/calls.h"
 
 /*
@@ -20,48 +9,6 @@
 
 #define SOON 5000
 
-typedef struct fixture {
-    ebb_loop *loop;
-    ebb_http_client *client;
-    int listen_fd;
-    char url[64];
-    outcome o;
-} fixture;
-
-static int setup(void **state)
-{
-    fixture *f = calloc(1, sizeof *f);
-    uint16_t port = 0;
-
-    alarm(120);
-    *state = f;
-    f->loop = ebb_loop_new(NULL, &(ebb_err){ 0 });
-    f->client = ebb_http_client_new(f->loop, &(ebb_err){ 0 });
-    f->listen_fd = peer_listen(&port);
-    snprintf(f->url, sizeof f->url, "http://127.0.0.1:%d/", port);
-    return f->client == NULL || f->listen_fd < 0;
-}
-
-static int teardown(void **state)
-{
-    fixture *f = *state;
-
-    ebb_http_client_free(f->client);
-    ebb_loop_free(f->loop);
-    close(f->listen_fd);
-    ebb_buf_clear(&f->o.body);
-    free(f);
-    return 0;
-}
-
-static void start(fixture *f, const ebb_http_request *request)
-{
-    ebb_err err = { 0 };
-
-    f->o.call = ebb_http_start(f->client, request, &err);
-    assert_string_equal(err.msg, "");
-}
-
 static ebb_http_request post(fixture *f)
 {
     ebb_http_request request = request_for(&f->o, "POST", f->url);
@@ -70,15 +17,6 @@ static ebb_http_request post(fixture *f)
     request.body_n = 4;
     request.once = true;
     return request;
-}
-
-static peer receive(fixture *f, const char *end)
-{
-    peer p = accept_peer(f->listen_fd, f->loop, SOON);
-
-    assert_true(p.fd >= 0);
-    assert_true(peer_wait(&p, f->loop, end, SOON));
-    return p;
 }
 
 /* A connection that has served one request and is kept open. */
@@ -467,7 +405,8 @@ static void time_while_held_is_not_idle(void **state)
     peer_close(&p);
 }
 
-#define CALLED(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define CALLED(test) \
+    cmocka_unit_test_setup_teardown(test, calls_setup, calls_teardown)
 
 int main(void)
 {

@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* memmem */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 #include "base/mem.h"
 #include "net/http_server.h"
@@ -19,7 +11,7 @@
 #define SOON 10000
 #define STREAM_BYTES (20u << 20)
 
-typedef struct fixture {
+typedef struct pair {
     ebb_loop *loop;
     ebb_http_client *client;
     ebb_http_server *server;
@@ -29,7 +21,7 @@ typedef struct fixture {
     int closed;
     size_t written; /* of the stream */
     outcome o;
-} fixture;
+} pair;
 
 /* Bytes that tell where in the stream they are. */
 static char byte_at(size_t i)
@@ -39,7 +31,7 @@ static char byte_at(size_t i)
 
 static void write_more(void *context, ebb_exchange *e)
 {
-    fixture *f = context;
+    pair *f = context;
     char piece[33333];
 
     while (f->written < STREAM_BYTES && ebb_exchange_unsent(e) < 200000) {
@@ -67,12 +59,12 @@ static void echo(void *context, ebb_exchange *e)
 static void count_close(void *context, ebb_exchange *e)
 {
     (void)e;
-    ((fixture *)context)->closed++;
+    ((pair *)context)->closed++;
 }
 
 static void handle(void *context, ebb_exchange *e)
 {
-    fixture *f = context;
+    pair *f = context;
     const char *path = ebb_exchange_path(e);
 
     ebb_exchange_on_close(e, count_close, f);
@@ -93,7 +85,7 @@ static void handle(void *context, ebb_exchange *e)
     }
 }
 
-static void open_all(fixture *f, bool on_unix)
+static void open_all(pair *f, bool on_unix)
 {
     ebb_http_server_config config;
     ebb_err err = { 0 };
@@ -111,7 +103,7 @@ static void open_all(fixture *f, bool on_unix)
     f->client = ebb_http_client_new(f->loop, &err);
 }
 
-static void close_all(fixture *f)
+static void close_all(pair *f)
 {
     ebb_http_client_free(f->client);
     ebb_http_server_close(f->server);
@@ -123,7 +115,7 @@ static void close_all(fixture *f)
 
 static int setup(void **state)
 {
-    fixture *f = calloc(1, sizeof *f);
+    pair *f = calloc(1, sizeof *f);
 
     alarm(120);
     *state = f;
@@ -137,7 +129,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    fixture *f = *state;
+    pair *f = *state;
 
     close_all(f);
     rmdir(f->dir);
@@ -146,7 +138,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static ebb_http_request request_to(fixture *f, const char *method,
+static ebb_http_request request_to(pair *f, const char *method,
                                    const char *path)
 {
     snprintf(f->url, sizeof f->url, "http://127.0.0.1:%d%s",
@@ -154,7 +146,7 @@ static ebb_http_request request_to(fixture *f, const char *method,
     return request_for(&f->o, method, f->url);
 }
 
-static bool run(fixture *f, const ebb_http_request *request)
+static bool run(pair *f, const ebb_http_request *request)
 {
     ebb_err err = { 0 };
 
@@ -166,7 +158,7 @@ static bool run(fixture *f, const ebb_http_request *request)
 
 static void a_unix_socket_is_spoken_to_by_its_path(void **state)
 {
-    fixture *f = *state;
+    pair *f = *state;
     ebb_http_request request;
 
     close_all(f);
@@ -180,7 +172,7 @@ static void a_unix_socket_is_spoken_to_by_its_path(void **state)
 
 static void large_bodies_arrive_as_they_were(void **state)
 {
-    fixture *f = *state;
+    pair *f = *state;
     ebb_http_request request = request_to(f, "POST", "/echo");
     char *body = malloc(6000001);
 
@@ -196,7 +188,7 @@ static void large_bodies_arrive_as_they_were(void **state)
 
 static void a_long_stream_arrives_as_it_was(void **state)
 {
-    fixture *f = *state;
+    pair *f = *state;
     ebb_http_request request = request_to(f, "GET", "/stream");
 
     assert_true(run(f, &request));
@@ -208,7 +200,7 @@ static void a_long_stream_arrives_as_it_was(void **state)
 
 static void many_calls_run_at_once(void **state)
 {
-    fixture *f = *state;
+    pair *f = *state;
     outcome *all = calloc(300, sizeof *all);
     int64_t end = peer_now_ms() + SOON;
     int done = 0;
@@ -234,7 +226,7 @@ static void many_calls_run_at_once(void **state)
 
 static void an_aborted_answer_is_a_network_error(void **state)
 {
-    fixture *f = *state;
+    pair *f = *state;
     ebb_http_request request = request_to(f, "GET", "/abort");
 
     assert_false(run(f, &request));
@@ -246,7 +238,7 @@ static void an_aborted_answer_is_a_network_error(void **state)
 
 static void a_closed_server_is_a_network_error(void **state)
 {
-    fixture *f = *state;
+    pair *f = *state;
     ebb_http_request request = request_to(f, "GET", "/wait");
 
     request.once = true;
@@ -262,7 +254,7 @@ static void a_closed_server_is_a_network_error(void **state)
 
 static void a_cancelled_call_closes_the_servers_exchange(void **state)
 {
-    fixture *f = *state;
+    pair *f = *state;
     ebb_http_request request = request_to(f, "GET", "/wait");
 
     f->o.call = ebb_http_start(f->client, &request, &(ebb_err){ 0 });
@@ -276,7 +268,7 @@ static void a_cancelled_call_closes_the_servers_exchange(void **state)
 
 static void a_proxy_is_for_others_than_this_host(void **state)
 {
-    fixture *f = *state;
+    pair *f = *state;
     uint16_t port = 0;
     int listen_fd = peer_listen(&port);
     char proxy[64];
@@ -299,7 +291,7 @@ static void a_proxy_is_for_others_than_this_host(void **state)
 }
 
 /* Serves TLS with a certificate that nobody vouches for. */
-static pid_t serve_tls(const fixture *f, uint16_t port)
+static pid_t serve_tls(const pair *f, uint16_t port)
 {
     char command[600];
     pid_t pid;
@@ -319,7 +311,7 @@ static pid_t serve_tls(const fixture *f, uint16_t port)
 
 static void a_certificate_that_nobody_vouches_for_is_refused(void **state)
 {
-    fixture *f = *state;
+    pair *f = *state;
     uint16_t port = 0;
     int64_t end = peer_now_ms() + SOON;
     char path[64];
@@ -374,7 +366,7 @@ static void *resize(void *context, void *block, size_t size)
 }
 
 /* One exchange with the nth allocation failing; true if none failed. */
-static bool exchange_with_failure(fixture *f, counted *c, long n)
+static bool exchange_with_failure(pair *f, counted *c, long n)
 {
     int64_t end = peer_now_ms() + SOON;
 
@@ -402,7 +394,7 @@ static bool exchange_with_failure(fixture *f, counted *c, long n)
 
 static void each_allocation_may_fail(void **state)
 {
-    fixture *f = *state;
+    pair *f = *state;
     counted c = { 0 };
     ebb_allocator allocator = { resize, &c };
     long n = 0;

@@ -1,30 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* memmem */
-#include "net/http_server.h"
+#include "support/served.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "support/peer.h"
-
-#define SOON 5000
-
-typedef struct fixture {
-    ebb_loop *loop;
-    ebb_http_server *server;
-    ebb_exchange *last; /* of the last request to /later */
-    int requests;
-    int closed;
-    ebb_buf seen; /* bodies */
-} fixture;
-
-#define HOST "Host: a\r\n"
+/* Requests, bodies and whole answers. */
 
 static void count_close(void *context, ebb_exchange *e)
 {
@@ -137,49 +115,9 @@ static void handle(void *context, ebb_exchange *e)
     }
 }
 
-static void open_server(fixture *f, ebb_http_server_config *config)
-{
-    ebb_err err = { 0 };
-
-    config->on_request = handle;
-    config->context = f;
-    f->server = ebb_http_server_open(f->loop, config, &err);
-    assert_string_equal(err.msg, "");
-    assert_non_null(f->server);
-}
-
 static int setup(void **state)
 {
-    fixture *f = calloc(1, sizeof *f);
-    ebb_http_server_config config;
-
-    alarm(120);
-    *state = f;
-    f->loop = ebb_loop_new(NULL, &(ebb_err){ 0 });
-    ebb_http_server_config_init(&config);
-    config.host = "127.0.0.1";
-    open_server(f, &config);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture *f = *state;
-
-    ebb_http_server_close(f->server);
-    ebb_loop_free(f->loop);
-    ebb_buf_clear(&f->seen);
-    free(f);
-    return 0;
-}
-
-static peer ask(fixture *f, const char *request)
-{
-    peer p = peer_connect(ebb_http_server_port(f->server));
-
-    assert_true(p.fd >= 0);
-    peer_send(&p, request);
-    return p;
+    return serve(state, handle);
 }
 
 static void answers(fixture *f, const char *request, const char *wanted)
@@ -416,7 +354,7 @@ static void a_head_above_the_maximum_is_refused(void **state)
     peer_close(&p);
 }
 
-#define SERVED(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define SERVED(test) cmocka_unit_test_setup_teardown(test, setup, unserve)
 
 int main(void)
 {

@@ -6,8 +6,14 @@
  * the ends of connections that a test plays the server on.
  */
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include <cmocka.h>
 
 #include "net/http_client.h"
 #include "support/peer.h"
@@ -132,4 +138,58 @@ static inline void clear_outcome(outcome *o)
 {
     ebb_buf_clear(&o->body);
     *o = (outcome){ 0 };
+}
+
+/* A client, and a socket on which the test is the server. */
+typedef struct fixture {
+    ebb_loop *loop;
+    ebb_http_client *client;
+    int listen_fd;
+    char url[64];
+    outcome o;
+} fixture;
+
+static inline int calls_setup(void **state)
+{
+    fixture *f = calloc(1, sizeof *f);
+    uint16_t port = 0;
+
+    alarm(120);
+    *state = f;
+    f->loop = ebb_loop_new(NULL, &(ebb_err){ 0 });
+    f->client = ebb_http_client_new(f->loop, &(ebb_err){ 0 });
+    f->listen_fd = peer_listen(&port);
+    snprintf(f->url, sizeof f->url, "http://127.0.0.1:%d/p?q=1", port);
+    return f->client == NULL || f->listen_fd < 0;
+}
+
+static inline int calls_teardown(void **state)
+{
+    fixture *f = *state;
+
+    ebb_http_client_free(f->client);
+    ebb_loop_free(f->loop);
+    close(f->listen_fd);
+    ebb_buf_clear(&f->o.body);
+    free(f);
+    return 0;
+}
+
+static inline void start(fixture *f, const ebb_http_request *request)
+{
+    ebb_err err = { 0 };
+
+    f->o.call = ebb_http_start(f->client, request, &err);
+    assert_string_equal(err.msg, "");
+    assert_non_null(f->o.call);
+}
+
+/* A request that was received whole, up to the text it ends with. */
+static inline peer receive(fixture *f, const char *end)
+{
+    peer p = accept_peer(f->listen_fd, f->loop, 5000);
+
+    assert_true(p.fd >= 0);
+    assert_true(peer_wait(&p, f->loop, end, 5000));
+    return p;
 }
