@@ -118,6 +118,8 @@ int ebb_box_launch(ebb_box *box, ebb_err *err);
 
 /* Makes parent's EBB_BOX_ROOT_NAME, the read-only root of all sandboxes. */
 int ebb_box_root_make(const char *parent, ebb_err *err);
+/* Adds to it what box_etc.c names of the host's /etc, and the root lacks. */
+void ebb_box_etc_add(const char *root);
 
 /* Reads more of what bubblewrap says; false if there is nothing now. */
 bool ebb_box_pid_read(ebb_box *box);

@@ -208,6 +208,8 @@ int ebb_box_root_make(const char *parent, ebb_err *err)
         return ebb_err_set(err, EBB_NO_MEMORY, "prepare the root");
     if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
         result = make_root(path, err);
+    if (result == 0)
+        ebb_box_etc_add(path);
     ebb_mem_free(path);
     return result;
 }
