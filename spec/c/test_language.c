@@ -16,6 +16,8 @@ static void finds_a_language_by_any_of_its_names(void **state)
     assert_string_equal(ebb_language_find("JS")->name, "javascript");
     assert_string_equal(ebb_language_find("ts")->name, "typescript");
     assert_string_equal(ebb_language_find("bash")->name, "bash");
+    assert_string_equal(ebb_language_find("R")->name, "r");
+    assert_string_equal(ebb_language_find("java")->name, "java");
     assert_null(ebb_language_find("cobol"));
     assert_null(ebb_language_find(""));
     assert_null(ebb_language_find("python bash"));

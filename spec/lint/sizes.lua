@@ -10,6 +10,8 @@ sizes.files = {
   { suffix = ".lua", ask = 300, stop = 400 },
   { suffix = ".py", ask = 400, stop = 500 },
   { suffix = ".js", ask = 400, stop = 500 },
+  { suffix = ".java", ask = 400, stop = 500 },
+  { suffix = ".R", ask = 400, stop = 500 },
   { suffix = ".sh", ask = 200, stop = 300 },
 }
 sizes.functions = { ask = 50, stop = 70 }

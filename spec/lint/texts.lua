@@ -8,8 +8,10 @@ local texts = {}
 local spdx = {
   { suffixes = { ".c", ".h" }, line = "/* SPDX-License-Identifier: MIT */" },
   { suffixes = { ".lua" }, line = "-- SPDX-License-Identifier: MIT" },
-  { suffixes = { ".js", ".proto" }, line = "// SPDX-License-Identifier: MIT" },
-  { suffixes = { ".py", ".sh" }, line = "# SPDX-License-Identifier: MIT" },
+  { suffixes = { ".js", ".java", ".proto" },
+    line = "// SPDX-License-Identifier: MIT" },
+  { suffixes = { ".py", ".sh", ".R" },
+    line = "# SPDX-License-Identifier: MIT" },
 }
 
 -- The first line, or the second after a line of #!.

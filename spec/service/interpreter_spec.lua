@@ -230,6 +230,49 @@ describe("javascript", function()
   end)
 end)
 
+-- Languages whose programs may be absent: either they work, or the refusal
+-- says what was looked for and how to install it.
+local optional = {
+  java = { program = "java", first = "int n = 4;", second = "n * 2",
+    value = "8", wrong = "Integer.parseInt(\"x\")",
+    name = "java.lang.NumberFormatException", hang = "while (true);",
+    out = "System.out.println(\"o\"); System.err.println(\"e\");",
+    env = "System.getenv(\"V\")" },
+  r = { program = "Rscript", first = "n <- 4", second = "n * 2",
+    value = "[1] 8", wrong = "stop('bad')", name = "simpleError",
+    out = "cat('o\\n'); message('e')", hang = "repeat {}",
+    env = "cat(Sys.getenv('V'))" },
+}
+for language, try in pairs(optional) do
+  describe(language, function()
+    local function run(code, env, timeout)
+      return execute({ code = code, language = language, env_vars = env },
+        { timeout = timeout })
+    end
+    if not os.execute("command -v " .. try.program .. " >/dev/null") then
+      it("is refused by the program that is missing", function()
+        local _, status, text = run(try.first)
+        assert.equal(500, status)
+        assert.truthy(text:find("'" .. try.program .. "'", 1, true))
+        assert.truthy(text:find("apt-get install", 1, true))
+      end)
+      return
+    end
+    it("keeps state, separates the streams, tells errors", function()
+      run(try.first)
+      assert.equal(try.value, run(try.second).result[1].text)
+      local got = run(try.out)
+      assert.equal("o\n", joined(got.stdout))
+      assert.equal("e\n", joined(got.stderr))
+      assert.equal(try.name, run(try.wrong).error[1].name)
+      got = run(try.env, { V = "it's \"é\"" })
+      assert.truthy(got.text:find([[it's]], 1, true), got.text)
+      run(try.hang, nil, 1)
+      assert.equal(try.value, run(try.second, nil, 10).result[1].text)
+    end)
+  end)
+end
+
 describe("contexts", function()
   it("are listed with the two defaults", function()
     local status, list = api("GET", "/contexts")

@@ -115,7 +115,8 @@ ebb_execution *ebb_execution_new(const ebb_execution_config *config,
     ebb_execution *execution = ebb_mem_zero(sizeof *execution);
     if (execution != NULL) {
         execution->code = ebb_value_copy(config->code);
-        execution->env = ebb_value_copy(config->env);
+        execution->env =
+            config->env != NULL ? ebb_value_copy(config->env) : NULL;
         execution->silence =
             ebb_loop_timer_new(config->loop, keep_alive, execution);
     }

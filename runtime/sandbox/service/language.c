@@ -17,6 +17,16 @@
  * for programs that cannot do that themselves. */
 #define MOVE_STDIN "exec 3<&0 </dev/null; exec \"$@\""
 
+/*
+ * As well, for programs that take their text from a file only and can open a
+ * descriptor by its path alone: hence a pipe of the sandbox's own user, whose
+ * writer an interrupt must not end.
+ */
+#define FROM_FILE(command)                                                     \
+    "f=$(mktemp) && printf %s \"$1\" >\"$f\" && shift && "                     \
+    "exec 3< <(trap '' INT; exec cat) </dev/null && exec " command             \
+    " \"$f\" \"$f\" \"$@\""
+
 static const ebb_language languages[] = {
     { .name = "python",
       .driver = "python.py",
@@ -44,6 +54,21 @@ static const ebb_language languages[] = {
       .install = "apt-get install bash",
       .is_shell = true,
       .args = { "/bin/bash", "--norc", "--noprofile", "--noediting", "-i" } },
+    { .name = "java",
+      .driver = "java.java",
+      .program = "java",
+      .install = "apt-get install openjdk-17-jdk-headless",
+      .args = { "/bin/bash", "-c",
+                FROM_FILE("java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+                          "--add-opens java.base/java.util=ALL-UNNAMED "
+                          "--source 11"),
+                "bash", "@driver", "@nonce" } },
+    { .name = "r",
+      .driver = "r.R",
+      .program = "Rscript",
+      .install = "apt-get install r-base-core",
+      .args = { "/bin/bash", "-c", FROM_FILE("Rscript --vanilla"), "bash",
+                "@driver", "@nonce" } },
 };
 
 const ebb_language *ebb_language_find(const char *name)
