@@ -113,6 +113,7 @@ ebb_runtime *ebb_open(const ebb_config *config, ebb_err *err)
         return NULL;
     }
     if (copy_config(&rt->config, config, err) < 0 ||
+        ebb_limits_read(&rt->config, err) < 0 ||
         open_parts(rt, err) < 0) {
         ebb_close(rt);
         return NULL;

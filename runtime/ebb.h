@@ -55,10 +55,19 @@ typedef struct ebb_config {
     const char *journal;    /* EBB_JOURNAL */
     void *uv_loop;          /* a host's uv_loop_t; blocking calls refused */
     const ebb_allocator *allocator; /* process-wide, before anything else */
-    double jitter;          /* of retry waits; negative: 0, zero: 0.1 */
-    /* Limits of one attempt in ms, see the contract. */
-    int64_t connect_ms, unary_ms, transfer_idle_ms;
-    int64_t stream_first_ms, stream_idle_ms;
+    double jitter;          /* of retry waits; negative: none, zero: 0.1
+                               (EBB_LIMITS="jitter=10", in percent) */
+    /*
+     * Limits of one attempt in ms. What is not set here can be set by the
+     * environment, for tests and slow networks, by other names, in parentheses:
+     * EBB_LIMITS="connect=500,unary=2000".
+     */
+    int64_t connect_ms;       /* name, connect and TLS: 10,000 (connect) */
+    int64_t unary_ms;         /* a call and its answer: 60,000 (unary) */
+    int64_t transfer_idle_ms; /* no byte of a file: 60,000 (transfer) */
+    int64_t stream_first_ms;  /* until the first event: 60,000 (first) */
+    int64_t stream_idle_ms;   /* then silence: 130,000 (idle) */
+    int64_t retry_base_ms;    /* the first wait to retry: 1,000 (retry) */
 } ebb_config;
 
 EBB_API void ebb_config_init(ebb_config *config);

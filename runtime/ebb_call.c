@@ -83,6 +83,11 @@ static void after(ebb_attempt *attempt, ebb_value *result, const ebb_err *err,
 {
     ebb_op *op = attempt->starter;
     const ebb_config *config = &op->rt->config;
+    const ebb_retry_waits waits = {
+        .clock = op->rt->clock,
+        .base_ms = config->retry_base_ms,
+        .jitter = config->jitter,
+    };
     int64_t wait = -1;
 
     op->result = result;
@@ -93,9 +98,7 @@ static void after(ebb_attempt *attempt, ebb_value *result, const ebb_err *err,
     }
     op->err = *err;
     if (!op->cancelled)
-        wait = ebb_retry_next(op->task->retry_class, op->number, err,
-                              op->rt->clock,
-                              config->jitter == 0 ? 0.1 : config->jitter,
+        wait = ebb_retry_next(&waits, op->task->retry_class, op->number, err,
                               attempt->deadline_ms);
     if (wait < 0) {
         op->details = details;

@@ -30,6 +30,11 @@ struct ebb_runtime {
     ebb_host_task *host_tasks;
 };
 
+/* ---- ebb_limits.c ---- */
+
+/* Fills in the limits that config leaves open: EBB_LIMITS, then defaults. */
+int ebb_limits_read(ebb_config *config, ebb_err *err);
+
 /* ---- ebb_call.c ---- */
 
 /* Asks every started call to stop. */

@@ -6,7 +6,6 @@
 
 #include "task/attempt.h"
 
-#define FIRST_WAIT_MS 1000
 #define DAY_MS        INT64_C(86400000)
 
 static const struct {
@@ -45,24 +44,25 @@ bool ebb_retry_helps(const ebb_err *err)
     return ebb_code_retryable(err->code);
 }
 
-int64_t ebb_retry_next(ebb_retry_class retry_class, int made,
-                       const ebb_err *err, const ebb_clock *clock,
-                       double jitter, int64_t deadline_ms)
+int64_t ebb_retry_next(const ebb_retry_waits *waits,
+                       ebb_retry_class retry_class, int made,
+                       const ebb_err *err, int64_t deadline_ms)
 {
     int64_t wait, asked = err->retry_after_ms;
 
     if (made < 1 || made >= ebb_retry_attempts(retry_class) ||
         !ebb_retry_helps(err))
         return -1;
-    wait = (int64_t)FIRST_WAIT_MS << (made - 1);
+    wait = waits->base_ms << (made - 1);
     if (asked > EBB_RETRY_AFTER_MAX_MS)
         asked = EBB_RETRY_AFTER_MAX_MS;
     if (asked > wait)
         wait = asked;
-    if (jitter > 0)
-        wait += (int64_t)((double)wait * jitter * ebb_clock_random(clock));
+    if (waits->jitter > 0)
+        wait += (int64_t)((double)wait * waits->jitter *
+                          ebb_clock_random(waits->clock));
     if (deadline_ms != EBB_NO_DEADLINE &&
-        deadline_ms - ebb_clock_steady_ms(clock) <= wait)
+        deadline_ms - ebb_clock_steady_ms(waits->clock) <= wait)
         return -1;
     return wait;
 }

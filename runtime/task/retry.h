@@ -20,6 +20,7 @@ typedef enum ebb_retry_class {
 
 #define EBB_RETRY_ATTEMPTS_MAX 4
 #define EBB_RETRY_AFTER_MAX_MS 30000
+#define EBB_RETRY_BASE_MS 1000 /* of the contract: 1 s, 2 s, 4 s */
 
 const char *ebb_retry_class_name(ebb_retry_class retry_class);
 
@@ -34,15 +35,22 @@ int ebb_retry_attempts(ebb_retry_class retry_class);
  */
 bool ebb_retry_helps(const ebb_err *err);
 
+/* How long waits are, for one runtime. */
+typedef struct ebb_retry_waits {
+    const ebb_clock *clock;
+    int64_t base_ms; /* the first wait; each next one is twice as long */
+    double jitter;   /* at most so much more: 0.1 is 10 % */
+} ebb_retry_waits;
+
 /*
  * The wait in ms before the next attempt after attempt number `made` failed
- * with err, or -1 if there shall be none. 1 s, 2 s, 4 s, up to jitter (0.1 =
- * 10 %) more; the server's retry_after_ms when that is longer, at most
+ * with err, or -1 if there shall be none. base_ms, twice, four times that, up
+ * to jitter more; the server's retry_after_ms when that is longer, at most
  * EBB_RETRY_AFTER_MAX_MS; never past deadline_ms (steady clock).
  */
-int64_t ebb_retry_next(ebb_retry_class retry_class, int made,
-                       const ebb_err *err, const ebb_clock *clock,
-                       double jitter, int64_t deadline_ms);
+int64_t ebb_retry_next(const ebb_retry_waits *waits,
+                       ebb_retry_class retry_class, int made,
+                       const ebb_err *err, int64_t deadline_ms);
 
 /*
  * Retry-After (RFC 9110 10.2.3) as ms from now: seconds or an HTTP date. 0 for

@@ -28,13 +28,14 @@ static double fake_random(void *context)
 static const ebb_clock fake_clock = { .steady_ms = fake_steady,
                                       .random = fake_random };
 
+static ebb_retry_waits waits = { &fake_clock, EBB_RETRY_BASE_MS, 0 };
+
 static int64_t next(ebb_retry_class retry_class, int made, ebb_code code,
                     int64_t retry_after_ms)
 {
     ebb_err err = { .code = code, .retry_after_ms = retry_after_ms };
 
-    return ebb_retry_next(retry_class, made, &err, &fake_clock, 0,
-                          EBB_NO_DEADLINE);
+    return ebb_retry_next(&waits, retry_class, made, &err, EBB_NO_DEADLINE);
 }
 
 static void waits_are_one_two_and_four_seconds_then_none(void **state)
@@ -88,32 +89,76 @@ static void a_longer_retry_after_replaces_the_wait_up_to_its_cap(void **state)
     assert_int_equal(next(EBB_RETRY_READ, 1, EBB_RATE_LIMITED, 90000), 30000);
 }
 
-static void jitter_only_ever_adds(void **state)
+static void a_call_makes_four_attempts_in_seven_seconds(void **state)
 {
+    ebb_err err = { .code = EBB_SERVER };
+    int64_t began = steady_now, wait;
+    int made = 1;
+
+    (void)state;
+    while ((wait = ebb_retry_next(&waits, EBB_RETRY_LIFECYCLE, made, &err,
+                                  EBB_NO_DEADLINE)) >= 0) {
+        steady_now += wait;
+        made++;
+    }
+    assert_int_equal(made, 4);
+    assert_int_equal(steady_now - began, 7000);
+}
+
+static void waits_follow_the_base_and_retry_after_does_not(void **state)
+{
+    const ebb_retry_waits quick = { &fake_clock, 5, 0 };
+    ebb_err err = { .code = EBB_RATE_LIMITED };
+
+    (void)state;
+    for (int made = 1; made <= 3; made++)
+        assert_int_equal(ebb_retry_next(&quick, EBB_RETRY_READ, made, &err,
+                                        EBB_NO_DEADLINE),
+                         5 << (made - 1));
+    err.retry_after_ms = 2000;
+    assert_int_equal(
+        ebb_retry_next(&quick, EBB_RETRY_READ, 1, &err, EBB_NO_DEADLINE), 2000);
+}
+
+static void jitter_adds_at_most_its_share(void **state)
+{
+    const ebb_retry_waits tenth = { &fake_clock, EBB_RETRY_BASE_MS, 0.1 };
+    static const struct {
+        double chance;
+        int64_t wait;
+    } rows[] = { { 0, 2000 }, { 0.5, 2100 }, { 0.999999, 2199 } };
     ebb_err err = { .code = EBB_NETWORK };
 
     (void)state;
-    chance = 0.5;
-    assert_int_equal(ebb_retry_next(EBB_RETRY_READ, 2, &err, &fake_clock, 0.1,
-                                    EBB_NO_DEADLINE),
-                     2100);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        chance = rows[i].chance;
+        assert_int_equal(ebb_retry_next(&tenth, EBB_RETRY_READ, 2, &err,
+                                        EBB_NO_DEADLINE),
+                         rows[i].wait);
+    }
+    err.retry_after_ms = 90000; /* the cap is on what was asked for */
+    assert_in_range(
+        ebb_retry_next(&tenth, EBB_RETRY_READ, 1, &err, EBB_NO_DEADLINE), 30000,
+        33000);
     chance = 0;
-    assert_int_equal(ebb_retry_next(EBB_RETRY_READ, 2, &err, &fake_clock, 0.1,
-                                    EBB_NO_DEADLINE),
-                     2000);
 }
 
 static void no_attempt_begins_at_or_after_the_deadline(void **state)
 {
-    ebb_err err = { .code = EBB_NETWORK };
+    ebb_err err = { .code = EBB_RATE_LIMITED };
 
     (void)state;
-    assert_int_equal(ebb_retry_next(EBB_RETRY_READ, 1, &err, &fake_clock, 0,
-                                    steady_now + 1000),
-                     -1);
-    assert_int_equal(ebb_retry_next(EBB_RETRY_READ, 1, &err, &fake_clock, 0,
-                                    steady_now + 1001),
-                     1000);
+    for (int asked = 0; asked <= 4000; asked += 4000) {
+        int64_t wait = asked > 1000 ? asked : 1000;
+
+        err.retry_after_ms = asked;
+        assert_int_equal(ebb_retry_next(&waits, EBB_RETRY_READ, 1, &err,
+                                        steady_now + wait),
+                         -1);
+        assert_int_equal(ebb_retry_next(&waits, EBB_RETRY_READ, 1, &err,
+                                        steady_now + wait + 1),
+                         wait);
+    }
 }
 
 static void retry_after_takes_seconds_and_dates_and_nothing_else(void **state)
@@ -162,7 +207,9 @@ int main(void)
         cmocka_unit_test(only_what_can_succeed_is_tried_again),
         cmocka_unit_test(the_server_s_word_overrides_the_code),
         cmocka_unit_test(a_longer_retry_after_replaces_the_wait_up_to_its_cap),
-        cmocka_unit_test(jitter_only_ever_adds),
+        cmocka_unit_test(a_call_makes_four_attempts_in_seven_seconds),
+        cmocka_unit_test(waits_follow_the_base_and_retry_after_does_not),
+        cmocka_unit_test(jitter_adds_at_most_its_share),
         cmocka_unit_test(no_attempt_begins_at_or_after_the_deadline),
         cmocka_unit_test(retry_after_takes_seconds_and_dates_and_nothing_else),
         cmocka_unit_test(classes_are_found_by_name),
