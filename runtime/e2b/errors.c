@@ -175,6 +175,11 @@ void ebb_e2b_error_status(const ebb_e2b_job *job,
     err->retry_after_ms = retry_after(job, transfer, status);
 }
 
+bool ebb_e2b_error_refuses(int status)
+{
+    return status >= 400 && status < 500 && status != 408;
+}
+
 ebb_code ebb_e2b_error_file_code(ebb_connect_code code)
 {
     switch (code) {

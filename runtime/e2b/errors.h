@@ -20,6 +20,13 @@ void ebb_e2b_error_status(const ebb_e2b_job *job,
                           const ebb_e2b_transfer *transfer, const char *what,
                           ebb_err *err);
 
+/*
+ * Whether a status says for certain that a request of class none, which had
+ * reached its service whole, was refused: 4xx, but not 408, which a proxy
+ * answers for a service that is late.
+ */
+bool ebb_e2b_error_refuses(int status);
+
 /* The "message" of a JSON body, else the body's beginning. */
 void ebb_e2b_error_words(const ebb_e2b_job *job,
                          const ebb_e2b_transfer *transfer,

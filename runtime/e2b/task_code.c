@@ -75,7 +75,7 @@ static void http_failed(coding *c, ebb_e2b_transfer *transfer)
 
     if (ebb_e2b_connect_again(&c->job, transfer))
         return;
-    if (status < 500) {
+    if (ebb_e2b_error_refuses(status)) {
         ebb_e2b_error_status(&c->job, transfer, c->job.subject, &err);
         ebb_e2b_job_fail(&c->job, &err, NULL);
         return;

@@ -146,7 +146,7 @@ static void http_failed(writing *w, ebb_e2b_transfer *transfer)
 
     if (ebb_e2b_connect_again(&w->job, transfer))
         return;
-    if (status >= 500 && status != 507) {
+    if (!ebb_e2b_error_refuses(status) && status != 507) {
         ebb_e2b_error_words(&w->job, transfer, words);
         snprintf(why, sizeof why, "%s (HTTP %d)", words, status);
         fail_unknown(w, why);
