@@ -1,0 +1,268 @@
+-- SPDX-License-Identifier: MIT
+
+-- A scripted server for specs, and the program `ebb` as its client.
+--
+--   local scripted = require "support.scripted"
+--   local s = scripted.start {
+--     { on = "POST /process.Process/Start", read = "half", act = "close" },
+--   }
+--   local answer = s:call("e2b.runCommand",
+--     { sandboxId = "ibox", command = "true" })
+--   assert.equal(4, answer.status)
+--   assert.equal(0, s:executions())
+--   s:stop()
+--
+-- Without rules it is a small E2B that works: one sandbox `ibox`, one file
+-- /tmp/a.txt. A rule says only what differs; the first one that fits counts.
+--
+--   on        "METHOD /path", where * stands for anything; or "accept"
+--   skip, times  leaves the first ones alone; holds only so often
+--   read      of the request's body: "head" (nothing), "half", a number of
+--             bytes, or "all" (default)
+--   executes  false: the server refuses to act. Else a request that was read
+--             whole has its effect, whatever becomes of the answer
+--   delay     ms before anything is said
+--   act       instead of an answer: "close", "reset", "hold" (say nothing)
+--   status, headers, body    of the answer; a body of a table is JSON
+--   events    of a stream: { start = 7 }, { out = "…" }, { err = "…" },
+--             { exit = 0 }, { trailer = {} } of a command; { count = 1 },
+--             { out = "…" }, { result = "…" }, { done = true } of code; in
+--             both { keepalive = true }, { pause = ms }, { raw = bytes }
+--   drop      "end" (the end event), "end of stream", "last chunk"
+--   framing   "length", "chunked", "close"; length = n claims another length
+--   gzip, bytewise, twice    how the answer is sent
+--   cut, cut_head   so many bytes of the body or head, then `with`: "close"
+--             (default), "reset" or "hold"
+--   raw       these bytes for an answer
+--   after, after_ms  what happens to the connection behind a whole answer
+--
+-- The second table tells what the small E2B is like: page = n items a page,
+-- order = "asc", ignores_filter, honours_key = false, shows_after_lists = n
+-- (a new sandbox is listed late), v1 (no /v2 routes), certificate = a PEM file
+-- (serves TLS).
+
+local cjson = require "cjson"
+local system = require "system"
+
+local scripted = {}
+local methods = {}
+local Server = { __index = methods }
+
+local START_S, CALL_S = 10, 20
+local STEP_S = 0.002
+local build = os.getenv "EBB_BUILD" or "build"
+local running = {}
+
+local function shell(command)
+  local pipe = assert(io.popen(command))
+  local text = pipe:read "a"
+  local _, _, status = pipe:close()
+  return text, status
+end
+
+local function read_file(path)
+  local file = io.open(path, "rb")
+  if not file then return nil end
+  local text = file:read "a"
+  file:close()
+  return text
+end
+
+local function write_file(path, text)
+  local file = assert(io.open(path, "wb"))
+  assert(file:write(text))
+  file:close()
+end
+
+local function quote(word)
+  return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
+end
+
+-- A body that is a table goes out as JSON; an answer without rules as {}.
+local function prepare(rules)
+  local prepared = {}
+  for index, rule in ipairs(rules or {}) do
+    local copy = {}
+    for key, value in pairs(rule) do copy[key] = value end
+    if type(copy.body) == "table" then copy.body = cjson.encode(copy.body) end
+    prepared[index] = copy
+  end
+  return prepared
+end
+
+-- Looks until it gives something or the time is over.
+function scripted.wait(seconds, look)
+  for _ = 1, seconds / STEP_S do
+    local found = look()
+    if found then return found end
+    system.sleep(STEP_S)
+  end
+  return look()
+end
+
+-- One process has all the servers of this one, and ends with it.
+local host
+
+local function say(line)
+  host = host or assert(io.popen(
+    "exec python3 -B spec/support/scripted_server.py", "w"))
+  assert(host:write(line, "\n"))
+  assert(host:flush())
+end
+
+function scripted.start(rules, service)
+  local dir = shell("mktemp -d /tmp/ebb-spec.XXXXXX"):gsub("\n", "")
+  local self = setmetatable({ dir = dir, calls = 0 }, Server)
+  write_file(dir .. "/script.json", cjson.encode {
+    rules = prepare(rules), service = service or {},
+  })
+  say("start " .. dir)
+  running[#running + 1] = self
+  local port = scripted.wait(START_S, function()
+    return read_file(dir .. "/port")
+  end)
+  if not port then
+    error("the server did not start", 2)
+  end
+  self.port = tonumber(port)
+  self.url = ("%s://127.0.0.1:%d"):format(
+    service and service.certificate and "https" or "http", self.port)
+  return self
+end
+
+function methods:stop()
+  say("stop " .. self.dir)
+  os.execute("rm -rf " .. self.dir)
+end
+
+-- For after_each: ends every server that was started.
+function scripted.stop_all()
+  for _, server in ipairs(running) do server:stop() end
+  running = {}
+end
+
+-- ---- the client ----
+
+-- No waits worth the name between attempts, no jitter, a second of patience.
+scripted.limits = "retry=5,jitter=0,connect=1000,unary=1000,transfer=1000,"
+  .. "first=1000,idle=1000"
+
+local function environment(self, options)
+  local env = {
+    E2B_API_URL = self.url, E2B_SANDBOX_URL = self.url,
+    E2B_API_KEY = "e2b_" .. ("0"):rep(40), EBB_LIMITS = scripted.limits,
+    EBB_LOCAL = "",
+  }
+  for name, value in pairs(options.env or {}) do env[name] = value end
+  if options.limits then
+    env.EBB_LIMITS = scripted.limits .. "," .. options.limits
+  end
+  local words = {}
+  for name, value in pairs(env) do
+    words[#words + 1] = name .. "=" .. quote(value)
+  end
+  return table.concat(words, " ")
+end
+
+-- The shell command of `ebb WORDS` against this server; its results go to
+-- files named by place.
+local function command(self, words, options, place)
+  return ("env %s %s timeout %d %s/ebb --json %s >%s.out 2>%s.err; "
+    .. "echo $? >%s.status"):format(environment(self, options),
+    options.before or "", CALL_S, build, words, place, place, place)
+end
+
+local function decode(text)
+  local ok, value = pcall(cjson.decode, text)
+  if ok then return value end
+  return nil
+end
+
+local function result_of(place, seconds)
+  local errors = read_file(place .. ".err")
+  return {
+    status = tonumber(read_file(place .. ".status")), seconds = seconds,
+    out = decode(read_file(place .. ".out")), text = read_file(place .. ".out"),
+    error = decode(errors:match "([^\n]*)\n$" or ""), errors = errors,
+  }
+end
+
+function methods:place()
+  self.calls = self.calls + 1
+  return ("%s/call%d"):format(self.dir, self.calls)
+end
+
+-- Runs `ebb WORDS` with input on its standard input. Returns { status, out
+-- (decoded), error (decoded), text, errors, seconds }.
+--   options.env     more variables
+--   options.limits  more of EBB_LIMITS
+--   options.before  words before the program, such as those of unshare
+function methods:ebb(words, input, options)
+  options = options or {}
+  local place = self:place()
+  write_file(place .. ".in", input)
+  local began = system.monotime()
+  os.execute(("( %s ) <%s.in"):format(command(self, words, options, place),
+    place))
+  return result_of(place, system.monotime() - began)
+end
+
+function methods:call(task, input, options)
+  return self:ebb("call " .. task .. " -", cjson.encode(input), options)
+end
+
+-- A script, as `ebb run` runs it.
+function methods:run(script, options)
+  return self:ebb("run -", script, options)
+end
+
+-- The same call in n processes at once; their results in order.
+function methods:call_at_once(n, task, input, options)
+  local places, commands = {}, {}
+  for index = 1, n do
+    local place = self:place()
+    write_file(place .. ".in", cjson.encode(input))
+    places[index] = place
+    commands[index] = ("( %s ) <%s.in &"):format(
+      command(self, "call " .. task .. " -", options or {}, place), place)
+  end
+  os.execute(table.concat(commands, " ") .. " wait")
+  for index, place in ipairs(places) do places[index] = result_of(place) end
+  return places
+end
+
+-- ---- what the server saw ----
+
+-- Everything in order: { kind = "connection", connection, alpn }, { kind =
+-- "request", connection, method, path, query, headers, body, whole, executed,
+-- at }, { kind = "end", connection, by = "client" or "server" }.
+function methods:log()
+  local entries = {}
+  for line in (read_file(self.dir .. "/log") or ""):gmatch "([^\n]*)\n" do
+    entries[#entries + 1] = cjson.decode(line)
+  end
+  return entries
+end
+
+-- The requests, or those of one "METHOD /path" (a Lua pattern).
+function methods:requests(line)
+  local found = {}
+  for _, entry in ipairs(self:log()) do
+    if entry.kind == "request" and (not line
+        or (entry.method .. " " .. entry.path):find("^" .. line .. "$")) then
+      found[#found + 1] = entry
+    end
+  end
+  return found
+end
+
+-- How many requests of class `none` the server has acted upon.
+function methods:executions()
+  local n = 0
+  for _, request in ipairs(self:requests()) do
+    if request.executed then n = n + 1 end
+  end
+  return n
+end
+
+return scripted
