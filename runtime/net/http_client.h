@@ -72,12 +72,13 @@ typedef struct ebb_http_request {
 
 ebb_http_client *ebb_http_client_new(ebb_loop *loop, ebb_err *err);
 
-/* Cancels every call. */
+/* Cancels every call. Allowed inside their callbacks; NULL is fine. */
 void ebb_http_client_free(ebb_http_client *client);
 
 /*
  * Starts a call; everything in request is copied. The call is freed by the
- * client after on_done has returned, or by ebb_http_cancel.
+ * client after on_done has returned, or by ebb_http_cancel. NULL with
+ * EBB_INVALID_INPUT (no HTTP URL, a broken header) or EBB_NO_MEMORY.
  */
 ebb_http_call *ebb_http_start(ebb_http_client *client,
                               const ebb_http_request *request, ebb_err *err);
@@ -85,7 +86,11 @@ ebb_http_call *ebb_http_start(ebb_http_client *client,
 /* Drops the call and its connection. Allowed inside its callbacks. */
 void ebb_http_cancel(ebb_http_call *call);
 
-void ebb_http_continue(ebb_http_call *call); /* after before_body */
+/*
+ * After before_body. If the connection has ended meanwhile, the call ends with
+ * EBB_NETWORK, and ebb_http_was_sent says false.
+ */
+void ebb_http_continue(ebb_http_call *call);
 
 /* Of the answer; 0 before the head. */
 int ebb_http_status(const ebb_http_call *call);
