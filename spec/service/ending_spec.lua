@@ -7,18 +7,8 @@ local service = require "support.service"
 
 local s
 
-local function post(id, what, body)
-  return s:request("POST", "/sandboxes/" .. id .. "/" .. what, body)
-end
-
-local function connect(id, body)
-  return s:request("POST", "/v2/sandboxes/" .. id .. "/connect", body)
-end
-
-local function info(id)
-  local status, body = s:request("GET", "/sandboxes/" .. id)
-  return status == 200 and body or nil, body
-end
+local calls = require "support.calls" (function() return s end)
+local post, connect, info = calls.post, calls.connect, calls.info
 
 describe("a sandbox", function()
   setup(function() s = service.start() end)
@@ -114,7 +104,7 @@ describe("a sandbox", function()
     local id = s:create().sandboxID
     local allowed = { [200] = true, [201] = true, [204] = true,
       [404] = true, [409] = true }
-    local calls = { { "POST", "pause", "{}" }, { "POST", "resume", "{}" },
+    local menu = { { "POST", "pause", "{}" }, { "POST", "resume", "{}" },
       { "POST", "pause", '{\\"memory\\":false}' },
       { "POST", "connect", '{\\"timeout\\":30}' },
       { "POST", "timeout", '{\\"timeout\\":30}' } }
@@ -122,7 +112,7 @@ describe("a sandbox", function()
     for round = 1, 6 do
       local lines = {}
       for i = 1, 24 do
-        local call = calls[math.random(#calls)]
+        local call = menu[math.random(#menu)]
         if round == 6 and i == 12 then call = { "DELETE", "" } end
         lines[#lines + 1] = (i > 1 and "next\n" or "") .. ([[silent
 unix-socket = "%s"

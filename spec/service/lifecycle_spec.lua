@@ -7,18 +7,8 @@ local service = require "support.service"
 
 local s
 
-local function post(id, what, body)
-  return s:request("POST", "/sandboxes/" .. id .. "/" .. what, body)
-end
-
-local function connect(id, body)
-  return s:request("POST", "/v2/sandboxes/" .. id .. "/connect", body)
-end
-
-local function info(id)
-  local status, body = s:request("GET", "/sandboxes/" .. id)
-  return status == 200 and body or nil, body
-end
+local calls = require "support.calls" (function() return s end)
+local post, connect, info = calls.post, calls.connect, calls.info
 
 local function seconds(text)
   local y, mo, d, h, mi, sec =

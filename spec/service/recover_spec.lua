@@ -162,6 +162,30 @@ describe("a service that starts where another one was", function()
     assert.truthy(s:errors():find("sandbox.json", 1, true))
   end)
 
+  it("leaves alone what another version has written", function()
+    local id = s:create().sandboxID
+    s:request("POST", "/sandboxes/" .. id .. "/pause", { memory = false })
+    s:stop()
+    local path = s.state .. "/sandboxes/" .. id .. "/sandbox.json"
+    write(path, '{"format":2,"id":"' .. id .. '"}')
+    s = service.start { dir = dir }
+    assert.equal(404, (s:request("GET", "/sandboxes/" .. id)))
+    assert.truthy(lfs.attributes(path))
+    assert.truthy(s:errors():find("left alone: ", 1, true))
+  end)
+
+  it("stops with a sandbox in the middle of each pause", function()
+    for _, memory in ipairs { true, false } do
+      local id = s:create().sandboxID
+      os.execute(("curl -s -m 5 --unix-socket %s -d '{\"memory\":%s}'"
+        .. " http://localhost/sandboxes/%s/pause >/dev/null 2>&1 &")
+        :format(s.socket, memory, id))
+      service.sleep(0.008)
+      assert.equal(0, s:stop())
+      s = service.start { dir = dir }
+    end
+  end)
+
   it("does not take a sandbox under another one's name", function()
     local id = s:create().sandboxID
     s:request("POST", "/sandboxes/" .. id .. "/pause", { memory = false })

@@ -103,14 +103,22 @@ static void arm(ebb_sandbox *s)
     ebb_loop_timer_start(s->expiry, left > 0 ? left : 0);
 }
 
+static void set_end(ebb_sandbox *s, int64_t timeout_ms)
+{
+    s->life->end_steady_ms = steady_ms() + timeout_ms;
+    s->end_ms = wall_ms() + timeout_ms;
+    arm(s);
+}
+
+/* Its end counts from now, however long the start took. */
 static void enter_running(ebb_sandbox *s)
 {
     s->state = EBB_SANDBOX_RUNNING;
     s->life->born = true;
     s->life->pid = ebb_box_pid(s->box);
     s->life->pid_start = ebb_state_pid_start(s->life->pid);
+    set_end(s, s->life->timeout_ms);
     save(s);
-    arm(s);
     ebb_metrics_sample(s);
     ebb_waiter_settle(s, false, NULL);
 }
@@ -122,6 +130,7 @@ static void fail_start(ebb_sandbox *s, const ebb_err *err)
                   err->msg);
     if (s->life->born) {
         s->state = EBB_SANDBOX_PAUSED;
+        s->end_ms = s->paused_ms;
         ebb_sandbox_log_add(s, "error", LOGGER, "resume failed: %s", err->msg);
         ebb_waiter_settle(s, false, err);
         return;
@@ -280,13 +289,6 @@ ebb_sandbox *ebb_lifecycle_new(ebb_service *service, const char *name)
     return ebb_sandbox_new(service, name, end_of_time);
 }
 
-/* Its end counts from now, and again from the moment it runs. */
-static void set_life(ebb_sandbox *s, int64_t timeout_ms)
-{
-    s->life->end_steady_ms = steady_ms() + timeout_ms;
-    s->end_ms = wall_ms() + timeout_ms;
-}
-
 static int begin(ebb_sandbox *s, ebb_err *err)
 {
     if (ebb_state_make_dir(s, err) != 0)
@@ -312,7 +314,7 @@ ebb_sandbox *ebb_lifecycle_start(ebb_service *service,
         ebb_sandbox_set(s, spec, err) != 0)
         goto failed;
     s->started_ms = wall_ms();
-    set_life(s, spec->timeout_ms);
+    s->life->timeout_ms = spec->timeout_ms;
     if (begin(s, err) != 0) {
         ebb_fs_remove_tree(s->dir, &dropped);
         goto failed;
@@ -351,7 +353,7 @@ void ebb_lifecycle_pause(ebb_sandbox *sandbox, bool memory)
 
 void ebb_lifecycle_resume(ebb_sandbox *sandbox, int64_t timeout_ms, bool memory)
 {
-    set_life(sandbox, timeout_ms);
+    sandbox->life->timeout_ms = timeout_ms;
     sandbox->state = EBB_SANDBOX_STARTING;
     if (sandbox->box != NULL && memory)
         ebb_box_thaw(sandbox->box, on_thawed, sandbox);
@@ -382,8 +384,7 @@ void ebb_lifecycle_set_end(ebb_sandbox *sandbox, int64_t timeout_ms,
 
     if (extend_only && end <= sandbox->life->end_steady_ms)
         return;
-    set_life(sandbox, timeout_ms);
-    arm(sandbox);
+    set_end(sandbox, timeout_ms);
 }
 
 void ebb_lifecycle_free(ebb_sandbox *sandbox)

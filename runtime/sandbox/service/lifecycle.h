@@ -28,6 +28,7 @@
 #define EBB_TIMEOUT_S_MAX     ((int64_t)EBB_TIMEOUT_HOURS_MAX * 3600)
 
 struct ebb_lifecycle {
+    int64_t timeout_ms;    /* from the moment it runs */
     int64_t end_steady_ms; /* the true end; end_ms is for showing */
     bool auto_pause, auto_pause_memory; /* at the end instead of a kill */
     bool born;           /* was running once: it is shown to clients */

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -83,6 +84,7 @@ static void ask_to_stop(void *context)
     *asked = true;
 }
 
+/* What does not end is left to the next service, which sweeps it up. */
 static void stop(ebb_loop *loop, ebb_service *service)
 {
     int64_t until = ebb_loop_now_ms(loop) + STOP_MS;
@@ -90,9 +92,13 @@ static void stop(ebb_loop *loop, ebb_service *service)
     ebb_service_stop(service);
     while (!ebb_service_is_stopped(service) && ebb_loop_now_ms(loop) < until)
         ebb_loop_run(loop, 100);
-    if (!ebb_service_is_stopped(service))
-        ebb_log_write(EBB_LOG_ERROR, "some sandboxes did not end within %d ms",
-                      STOP_MS);
+    if (ebb_service_is_stopped(service)) {
+        ebb_service_close(service);
+        return;
+    }
+    ebb_log_write(EBB_LOG_ERROR, "some sandboxes did not end within %d ms",
+                  STOP_MS);
+    _exit(EXIT_FAILURE);
 }
 
 static int serve(ebb_loop *loop, ebb_options *options)
@@ -115,7 +121,6 @@ static int serve(ebb_loop *loop, ebb_options *options)
         while (!asked && !service->lingered)
             ebb_loop_run(loop, -1);
         stop(loop, service);
-        ebb_service_close(service);
     }
     ebb_loop_signal_free(term);
     ebb_loop_signal_free(interrupt);

@@ -79,31 +79,49 @@ static void remove_left(const ebb_service *service, const char *name)
     ebb_mem_free(path);
 }
 
-/* Whether it is taken back; else nothing of it should stay. */
-static bool take_back(ebb_service *service, const char *name)
+/*
+ * What was paused without memory is somebody's files: they are removed only
+ * when it is certain that there is no sandbox to take back.
+ */
+static bool is_dead(ebb_service *service, ebb_sandbox *s, ebb_err *err)
 {
-    ebb_sandbox *s = ebb_lifecycle_new(service, name);
-    ebb_err err;
-
-    if (s == NULL)
-        return false;
-    sweep_groups(name);
-    if (ebb_state_parse(s, &err) != 0) {
-        ebb_log_write(EBB_LOG_WARN, "%s", err.msg);
-        ebb_lifecycle_free(s);
-        return false;
-    }
+    if (ebb_state_parse(s, err) != 0)
+        return err->code == EBB_FILE_NOT_FOUND || err->code == EBB_PROTOCOL;
     kill_left(s);
-    if (s->state == EBB_SANDBOX_PAUSED &&
-        service->sandboxes_count < EBB_SANDBOXES_MAX &&
-        ebb_lifecycle_adopt(s, &err) == 0) {
-        ebb_log_write(EBB_LOG_INFO, "sandbox %s is paused", s->id);
+    if (s->state != EBB_SANDBOX_PAUSED) {
+        ebb_err_set(err, EBB_SANDBOX_NOT_RUNNING,
+                    "it ended with the service that ran it");
         return true;
     }
-    ebb_log_write(EBB_LOG_WARN, "sandbox %s ended with the service that ran it",
-                  s->id);
-    ebb_lifecycle_free(s);
+    if (service->sandboxes_count >= EBB_SANDBOXES_MAX)
+        ebb_err_set(err, EBB_LIMIT_EXCEEDED, "there are %d sandboxes already",
+                    EBB_SANDBOXES_MAX);
+    else
+        ebb_lifecycle_adopt(s, err);
     return false;
+}
+
+static void recover(ebb_service *service, const char *name)
+{
+    ebb_err err = { .code = EBB_OK };
+    ebb_sandbox *s = ebb_lifecycle_new(service, name);
+    bool dead;
+
+    if (s == NULL) {
+        ebb_log_write(EBB_LOG_WARN, "sandbox %s: no memory, left alone", name);
+        return;
+    }
+    sweep_groups(name);
+    dead = is_dead(service, s, &err);
+    if (err.code == EBB_OK) {
+        ebb_log_write(EBB_LOG_INFO, "sandbox %s is paused", name);
+        return;
+    }
+    ebb_log_write(EBB_LOG_WARN, "sandbox %s is %s: %s", name,
+                  dead ? "removed" : "left alone", err.msg);
+    ebb_lifecycle_free(s);
+    if (dead)
+        remove_left(service, name);
 }
 
 int ebb_recover_start(ebb_service *service, ebb_err *err)
@@ -117,8 +135,9 @@ int ebb_recover_start(ebb_service *service, ebb_err *err)
     while ((entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] == '.') /* also the root that boxes share */
             continue;
-        if (!ebb_table_is_id(entry->d_name) ||
-            !take_back(service, entry->d_name))
+        if (ebb_table_is_id(entry->d_name))
+            recover(service, entry->d_name);
+        else
             remove_left(service, entry->d_name);
     }
     closedir(dir);

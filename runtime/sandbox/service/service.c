@@ -225,6 +225,12 @@ static bool is_on_disk_only(const ebb_sandbox *s)
     return s->state == EBB_SANDBOX_PAUSED && s->box == NULL;
 }
 
+/* It will be on disk only in a moment. */
+static bool is_leaving_memory(const ebb_sandbox *s)
+{
+    return s->state == EBB_SANDBOX_PAUSING && s->life->stopping;
+}
+
 static void stop_listening(ebb_service *service)
 {
     if (service->local != NULL) {
@@ -243,7 +249,7 @@ void ebb_service_stop(ebb_service *service)
     service->stopping = true;
     stop_listening(service);
     for (s = service->sandboxes; s != NULL; s = s->next)
-        if (!is_on_disk_only(s) && s->state != EBB_SANDBOX_PAUSING)
+        if (!is_on_disk_only(s) && !is_leaving_memory(s))
             ebb_lifecycle_kill(s, "the service was stopped");
 }
 

@@ -169,7 +169,7 @@ static int take_all(ebb_sandbox *s, const ebb_value *o, ebb_err *err)
     const ebb_value *allow = ebb_value_find(o, "allowInternet");
 
     if (ebb_value_find_int(o, "format", 0) != FORMAT)
-        return ebb_err_set(err, EBB_PROTOCOL, "written by another version");
+        return ebb_err_set(err, EBB_UNSUPPORTED, "written by another version");
     if (take_identity(s, o) != 0)
         return ebb_err_set(err, EBB_PROTOCOL, "not of this sandbox");
     take_life(s, o);

@@ -23,7 +23,9 @@ void ebb_state_del(const ebb_sandbox *sandbox);
 
 /*
  * What the file in dir says: id, state, process. sandbox->dir and life must be
- * set by the caller; the strings and values become the sandbox's.
+ * set by the caller; the strings and values become the sandbox's. A file that
+ * is missing or makes no sense is EBB_FILE_NOT_FOUND or EBB_PROTOCOL; one of
+ * another version of ebb EBB_UNSUPPORTED.
  */
 int ebb_state_parse(ebb_sandbox *sandbox, ebb_err *err);
 
