@@ -44,7 +44,7 @@ static int add_facts(ebb_value *object, const char *task,
     if (err->status != 0)
         bad |= ebb_value_set(object, "status", ebb_value_int(err->status));
     bad |= ebb_value_set(object, "retryable",
-                         ebb_value_bool(ebb_code_retryable(err->code)));
+                         ebb_value_bool(ebb_retry_helps(err)));
     bad |= ebb_value_set(object, "attempts", ebb_value_int(attempts));
     if (err->retry_after_ms > 0)
         bad |= ebb_value_set(object, "retryAfterMs",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "support/e2b_rig.h"
+#include "support/e2b_call.h"
 
 #define LOGS     "e2b.getSandboxLogs"
 #define METRICS  "e2b.getSandboxMetrics"
@@ -18,15 +18,12 @@ static rig *open_logs(const char *body)
 
 static void lines_come_with_level_and_logger(void **state)
 {
-    rig *r =
-        open_logs("{\"logs\":[" LOG(
-            "1.25", "warning",
-            "a", ",\"logger\":\"envd\"") "," LOG("2", "fatal", "b",
-                                                 ",\"fields\":{\"logger\":"
-                                                 "\"k\"}") "," LOG("3",
-                                                                   "strange",
-                                                                   "c",
-                                                                   "") "]}");
+    rig *r = open_logs("{\"logs\":[" LOG(
+        "1.25", "warning", "a",
+        ",\"logger\":\"envd\"") "," LOG("2", "fatal", "b",
+                                        ",\"fields\":{\"logger\":"
+                                        "\"k\"}") "," LOG("3", "strange", "c",
+                                                          "") "]}");
     rig_call *call;
 
     (void)state;
