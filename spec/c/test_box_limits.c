@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 
 /* ---- limits and usage ---- */
 
@@ -258,6 +259,37 @@ static void a_missing_agent_is_an_error_that_names_it(void **state)
     assert_int_equal(count_groups(r), 0);
 }
 
+static void too_few_descriptors_are_an_error_and_leak_none(void **state)
+{
+    rig *r = *state;
+    struct rlimit saved, low;
+    ebb_err err;
+    int first, last;
+
+    rig_stop(r);
+    ebb_loop_run(r->loop, 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &saved), 0);
+    first = dup(0);
+    close(first);
+    for (rlim_t more = 0; more < 24; more++) {
+        low = (struct rlimit){ (rlim_t)first + more, saved.rlim_max };
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+        err.code = EBB_OK;
+        r->box = ebb_box_start(r->loop, &r->config, &err);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &saved), 0);
+        if (r->box != NULL)
+            break;
+        assert_int_not_equal(err.code, EBB_OK);
+        ebb_loop_run(r->loop, 0);
+        last = dup(0);
+        close(last);
+        assert_int_equal(last, first);
+    }
+    ebb_box_free(r->box);
+    r->box = NULL;
+    assert_int_equal(count_groups(r), 0);
+}
+
 static void what_bubblewrap_says_is_the_error(void **state)
 {
     rig *r = *state;
@@ -318,6 +350,7 @@ int main(void)
         BOX(a_machine_without_user_namespaces_is_told_the_fix),
         BOX(a_chroot_is_told_from_other_reasons),
         BOX(a_missing_agent_is_an_error_that_names_it),
+        BOX(too_few_descriptors_are_an_error_and_leak_none),
         BOX(what_bubblewrap_says_is_the_error),
         BOX(the_hosts_root_is_refused),
         BOX(a_state_directory_below_a_closed_one_works),

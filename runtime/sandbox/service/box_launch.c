@@ -32,8 +32,10 @@
 static int raise_fd(int fd)
 {
     int raised = fcntl(fd, F_DUPFD_CLOEXEC, EBB_BOX_CHILD_FD_MIN);
+    int saved = errno;
 
     close(fd);
+    errno = saved;
     return raised;
 }
 
@@ -61,7 +63,7 @@ static int open_agent(ebb_err *err)
                                  "open the agent %s (set EBB_LIBEXEC to its "
                                  "directory)",
                                  path);
-    return raise_fd(fd);
+    return fd;
 }
 
 /*
@@ -119,8 +121,6 @@ static int open_sockets(ebb_box *box, int *listen_fd, ebb_err *err)
     else
         result = 0;
     close(dir_fd);
-    if (result == 0)
-        *listen_fd = raise_fd(*listen_fd);
     return result;
 }
 
@@ -152,12 +152,13 @@ static int launch(ebb_box *box, ebb_box_child *child, ebb_err *err)
         return ebb_err_set_errno(err, EBB_SERVER, "make a pipe");
     box->pid_pipe = pid_pipe[0];
     child->pid_fd = raise_fd(pid_pipe[1]);
-    box->outer_pid = start_child(box, child);
-    close(child->pid_fd);
+    box->outer_pid = child->pid_fd < 0 ? -1 : start_child(box, child);
+    if (child->pid_fd >= 0)
+        close(child->pid_fd);
     if (box->outer_pid < 0) {
+        ebb_err_set_errno(err, EBB_LIMIT_EXCEEDED, "start bubblewrap");
         box->outer_pid = 0;
-        return ebb_err_set_errno(err, EBB_LIMIT_EXCEEDED,
-                                 "start bubblewrap");
+        return -1;
     }
     box->outer_fd = (int)syscall(SYS_pidfd_open, box->outer_pid, 0);
     if (box->outer_fd < 0)
@@ -167,27 +168,28 @@ static int launch(ebb_box *box, ebb_box_child *child, ebb_err *err)
     return 0;
 }
 
-/* The files that the child gets, all above EBB_BOX_CHILD_FD_MIN. */
+/* The files that the child gets, all from EBB_BOX_CHILD_FD_MIN on. */
 static int open_files(ebb_box *box, ebb_box_child *child, ebb_err *err)
 {
-    int log_fd, null_fd;
+    int *const fds[] = { &child->agent_fd, &child->seccomp_fd,
+                         &child->listen_fd, &box->log_fd, &child->null_fd };
 
     child->agent_fd = open_agent(err);
     if (child->agent_fd < 0)
         return -1;
     child->seccomp_fd = ebb_seccomp_open(err);
-    if (child->seccomp_fd < 0)
+    if (child->seccomp_fd < 0 || open_sockets(box, &child->listen_fd, err) < 0)
         return -1;
-    child->seccomp_fd = raise_fd(child->seccomp_fd);
-    if (open_sockets(box, &child->listen_fd, err) < 0)
-        return -1;
-    log_fd = memfd_create("bwrap.log", MFD_CLOEXEC);
-    null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    box->log_fd = log_fd < 0 ? -1 : raise_fd(log_fd);
-    child->null_fd = null_fd < 0 ? -1 : raise_fd(null_fd);
+    box->log_fd = memfd_create("bwrap.log", MFD_CLOEXEC);
+    child->null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
+        if (*fds[i] >= 0)
+            *fds[i] = raise_fd(*fds[i]);
+        if (*fds[i] < 0)
+            return ebb_err_set_errno(err, EBB_LIMIT_EXCEEDED,
+                                     "open the files of a sandbox");
+    }
     child->log_fd = box->log_fd;
-    if (box->log_fd < 0 || child->null_fd < 0)
-        return ebb_err_set_errno(err, EBB_SERVER, "open /dev/null");
     return 0;
 }
 
