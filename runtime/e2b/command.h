@@ -7,6 +7,7 @@
  */
 
 #include "e2b/connection.h"
+#include "e2b/extension.h"
 #include "e2b/process.h"
 #include "e2b/stdin.h"
 #include "net/loop.h"

@@ -181,27 +181,10 @@ static void stream_closed(ebb_e2b_running *c)
     }
 }
 
-static void http_failed(ebb_e2b_running *c, ebb_e2b_transfer *transfer)
-{
-    int status = ebb_e2b_transfer_status(transfer);
-    char words[EBB_E2B_WORDS_BYTES], why[EBB_E2B_WORDS_BYTES + 32];
-    ebb_err err = { 0 };
-
-    if (ebb_e2b_connect_again(&c->job, transfer))
-        return;
-    if (ebb_e2b_error_refuses(status)) {
-        ebb_e2b_error_status(&c->job, transfer, c->job.subject, &err);
-        ebb_e2b_job_fail(&c->job, &err, NULL);
-        return;
-    }
-    ebb_e2b_error_words(&c->job, transfer, words);
-    snprintf(why, sizeof why, "%s (HTTP %d)", words, status);
-    ebb_e2b_running_fail_unknown(c, why);
-}
-
 void ebb_e2b_running_done(ebb_e2b_running *c, ebb_e2b_transfer *transfer,
                           const ebb_err *failure)
 {
+    char why[EBB_E2B_WHY_BYTES];
     ebb_err err = { 0 };
 
     if (c->ending != EBB_OK) {
@@ -209,8 +192,8 @@ void ebb_e2b_running_done(ebb_e2b_running *c, ebb_e2b_transfer *transfer,
     } else if (failure == NULL) {
         if (ebb_e2b_transfer_status(transfer) == 200)
             stream_closed(c);
-        else
-            http_failed(c, transfer);
+        else if (!ebb_e2b_refused(&c->job, transfer, why))
+            ebb_e2b_running_fail_unknown(c, why);
     } else if (!ebb_e2b_transfer_was_sent(transfer)) {
         err = *failure;
         ebb_err_wrap(&err, "%s", c->job.subject);

@@ -7,6 +7,7 @@
  * it. The answer is used again for up to 30 s while it covers the call.
  */
 
+#include "e2b/errors.h"
 #include "e2b/job.h"
 
 #include <stdint.h>
@@ -55,15 +56,12 @@ ebb_e2b_refusal ebb_e2b_refusal_of(const ebb_e2b_transfer *transfer);
  */
 bool ebb_e2b_connect_again(ebb_e2b_job *job, const ebb_e2b_transfer *transfer);
 
-/*
- * Extends the sandbox's life by a connect of its own, in the background: for
- * calls that run longer than what was promised.
- */
-typedef struct ebb_e2b_extension {
-    ebb_e2b_job *job;
-    struct ebb_loop_timer *timer;
-    ebb_e2b_transfer *transfer;
-} ebb_e2b_extension;
+#define EBB_E2B_WHY_BYTES (EBB_E2B_WORDS_BYTES + 32)
 
-int ebb_e2b_extension_start(ebb_e2b_extension *extension, ebb_e2b_job *job);
-void ebb_e2b_extension_clear(ebb_e2b_extension *extension);
+/*
+ * What an answer other than 200 means for a request that executes. True: the
+ * job goes on after a refusal, or has ended because nothing ran (4xx). False:
+ * it may have run, why says what came.
+ */
+bool ebb_e2b_refused(ebb_e2b_job *job, const ebb_e2b_transfer *transfer,
+                     char why[EBB_E2B_WHY_BYTES]);

@@ -10,6 +10,7 @@
 
 #include "e2b/code_result.h"
 #include "e2b/connection.h"
+#include "e2b/extension.h"
 #include "e2b/errors.h"
 #include "e2b/inputs.h"
 #include "e2b/interpreter.h"
@@ -67,24 +68,6 @@ static void finish(coding *c)
         ebb_e2b_job_fail(&c->job, &err, details);
 }
 
-static void http_failed(coding *c, ebb_e2b_transfer *transfer)
-{
-    int status = ebb_e2b_transfer_status(transfer);
-    char words[EBB_E2B_WORDS_BYTES], why[EBB_E2B_WORDS_BYTES + 32];
-    ebb_err err = { 0 };
-
-    if (ebb_e2b_connect_again(&c->job, transfer))
-        return;
-    if (ebb_e2b_error_refuses(status)) {
-        ebb_e2b_error_status(&c->job, transfer, c->job.subject, &err);
-        ebb_e2b_job_fail(&c->job, &err, NULL);
-        return;
-    }
-    ebb_e2b_error_words(&c->job, transfer, words);
-    snprintf(why, sizeof why, "%s (HTTP %d)", words, status);
-    fail_unknown(c, why);
-}
-
 static void stream_failed(coding *c, const ebb_e2b_transfer *transfer,
                           const ebb_err *failure)
 {
@@ -101,24 +84,31 @@ static void stream_failed(coding *c, const ebb_e2b_transfer *transfer,
     }
 }
 
+static void stream_closed(coding *c)
+{
+    if (ebb_e2b_execution_finish(&c->execution, &c->broken) != 0)
+        fail_unknown(c, c->broken.msg);
+    else if (!c->execution.ended)
+        fail_unknown(c, "the stream ended without end_of_execution");
+    else
+        finish(c);
+}
+
 static void on_done(void *context, ebb_e2b_transfer *transfer,
                     const ebb_err *failure)
 {
     coding *c = context;
+    char why[EBB_E2B_WHY_BYTES];
 
     c->job.transfer = NULL;
     c->streaming = false;
     ebb_loop_timer_cancel(c->timer);
     if (failure != NULL)
         stream_failed(c, transfer, failure);
-    else if (ebb_e2b_transfer_status(transfer) != 200)
-        http_failed(c, transfer);
-    else if (ebb_e2b_execution_finish(&c->execution, &c->broken) != 0)
-        fail_unknown(c, c->broken.msg);
-    else if (!c->execution.ended)
-        fail_unknown(c, "the stream ended without end_of_execution");
-    else
-        finish(c);
+    else if (ebb_e2b_transfer_status(transfer) == 200)
+        stream_closed(c);
+    else if (!ebb_e2b_refused(&c->job, transfer, why))
+        fail_unknown(c, why);
 }
 
 /* Ending the job closes the connection, which interrupts the code. */

@@ -10,13 +10,6 @@
 
 #define INPUT_BYTES_MAX 4000000
 
-static const char *const type_names[] = {
-    [EBB_FIELD_STRING] = "string", [EBB_FIELD_BOOL] = "bool",
-    [EBB_FIELD_INT] = "int",       [EBB_FIELD_NUMBER] = "number",
-    [EBB_FIELD_MAP] = "map",       [EBB_FIELD_LIST] = "list",
-    [EBB_FIELD_ANY] = "any",
-};
-
 static const char *got(const ebb_value *value)
 {
     switch (ebb_value_type(value)) {
@@ -124,7 +117,7 @@ static ebb_value *check_number(const ebb_place *at, const ebb_field *field,
 
     if (type != EBB_INT && type != EBB_FLOAT)
         return ebb_place_wrong(at, err, "expected %s, got %s",
-                               type_names[field->type], got(value));
+                               ebb_field_type_name(field->type), got(value));
     if (!isfinite(number))
         return ebb_place_wrong(at, err, "expected a finite number");
     if (whole && (field->flags & EBB_FIELD_CLAMP))

@@ -43,6 +43,8 @@ struct ebb_field {
     const char *help; /* one line for people */
 };
 
+const char *ebb_field_type_name(ebb_field_type type);
+
 /*
  * Checks input (NULL or null: an empty object) against the fields and returns
  * a new object with the defaults filled in, clamped values moved, a null

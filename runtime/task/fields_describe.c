@@ -30,6 +30,11 @@ static const struct {
 #define FLAGS_COUNT (sizeof flags / sizeof *flags)
 #define TYPES_COUNT (sizeof types / sizeof *types)
 
+const char *ebb_field_type_name(ebb_field_type type)
+{
+    return types[type];
+}
+
 /* ---- fields to values ---- */
 
 static ebb_value *describe_choices(const char *const *choices)
