@@ -15,11 +15,11 @@ cat >&2 <<END
 The rows went into a sandbox on this machine, Python worked on them there, the
 report came back, and the sandbox is gone. Try next:
 
-  $ebb --local run scripts/fanout.lua    # twenty sandboxes, five at a time
-  $ebb --local repl                      # the prompt; e2b. and Tab to begin
-  $ebb tasks e2b.runCode                 # a task and its fields
-  $ebb doctor                            # what is here and what is missing
-  make test                              # everything there is to test
+  $ebb --local run scripts/fanout.lua  # twenty sandboxes
+  $ebb --local repl          # the prompt; type e2b. and Tab
+  $ebb tasks e2b.runCode     # a task and its fields
+  $ebb doctor                # what is here, what is missing
+  make test                        # everything there is to test
 
 With E2B_API_KEY set, the same scripts run on E2B's cloud: leave out --local.
 END

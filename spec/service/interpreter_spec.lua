@@ -365,6 +365,27 @@ describe("a request that is wrong", function()
     assert.equal(401, status)
     assert.equal("NameError", execute("wrong").error[1].name)
   end)
+  it("beyond the hundred that may wait is refused", function()
+    local _, context = api("POST", "/contexts", {})
+    local curl = ("curl -s -m 20 -o /dev/null -w '%%{http_code}\\n' "
+      .. "--unix-socket %s -H 'E2b-Sandbox-Id: %s' "
+      .. "-H 'E2b-Sandbox-Port: 49999' http://localhost/execute "
+      .. "-d '{\"context_id\":\"%s\",\"code\":\"%s\"}'")
+    local function call(code)
+      return curl:format(here.socket, box.sandboxID, context.id, code)
+    end
+    os.execute(call("import time; time.sleep(4)") .. " >/dev/null &")
+    service.sleep(0.3)
+    local pipe = assert(io.popen("for i in $(seq 102); do " .. call("1")
+      .. " & done; wait"))
+    local counts = {}
+    for status in pipe:lines() do
+      counts[status] = (counts[status] or 0) + 1
+    end
+    pipe:close()
+    assert.same({ ["200"] = 100, ["429"] = 2 }, counts)
+    api("DELETE", "/contexts/" .. context.id)
+  end)
   it("that is too long is refused", function()
     assert.equal(413, (refused { code = ("#"):rep(17 << 20) }))
   end)

@@ -16,10 +16,8 @@
 #include "base/digest.h"
 #include "base/mem.h"
 
-#define CONTEXTS_MAX    50u
 #define BODY_BYTES_MAX  (16u * 1024 * 1024)
 #define BODY_VALUES_MAX 100000
-#define TEXT            "text/plain; charset=utf-8"
 
 /* ---- POST /execute ---- */
 

@@ -17,7 +17,6 @@
 #define READ_BYTES         65536
 #define TAIL_BYTES         160 /* of standard error, for a failed start */
 #define LAST_READS_MAX     32  /* after the exit: 2 MiB */
-#define ENV_COUNT_MAX      1024
 #define MESSAGE_VALUES_MAX 500000
 
 typedef enum kernel_state {
