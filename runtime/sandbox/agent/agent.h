@@ -25,6 +25,8 @@
 #define EBB_AGENT_ENDED_MAX 1024
 #define EBB_AGENT_WORKERS_MAX 64
 
+#define EBB_AGENT_METADATA_PREFIX "user.e2b." /* of attributes */
+
 typedef struct ebb_agent_process {
     uint32_t pid;
     int stdout_fd, stderr_fd; /* our copies of the read ends; -1 if ended */

@@ -5,14 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define METADATA_PREFIX "user.e2b."
-#define NAMES_BYTES_MAX 65536
 #define VALUE_BYTES_MAX 4096
 
 /*
@@ -61,7 +60,7 @@ static void add_pair(ebb_buf *out, size_t end, const char *path,
 {
     char value[VALUE_BYTES_MAX];
     ssize_t n = getxattr(path, name, value, sizeof value);
-    const char *key = name + strlen(METADATA_PREFIX);
+    const char *key = name + strlen(EBB_AGENT_METADATA_PREFIX);
 
     if (n < 0 || memchr(value, '\0', (size_t)n) != NULL ||
         out->n + strlen(key) + (size_t)n + 2 > end)
@@ -74,7 +73,7 @@ static void add_pair(ebb_buf *out, size_t end, const char *path,
 /* The path may be longer than the kernel takes, so go through the directory. */
 static void add_metadata(ebb_buf *out, int dir_fd, const char *name)
 {
-    static char names[NAMES_BYTES_MAX];
+    static char names[XATTR_LIST_MAX];
     char path[PATH_MAX + 64];
     size_t end = out->n + EBB_AGENT_METADATA_BYTES_MAX;
     ssize_t n;
@@ -85,8 +84,8 @@ static void add_metadata(ebb_buf *out, int dir_fd, const char *name)
         snprintf(path, sizeof path, "/proc/self/fd/%d/%s", dir_fd, name);
     n = listxattr(path, names, sizeof names);
     for (ssize_t at = 0; at < n; at += (ssize_t)strlen(names + at) + 1)
-        if (strncmp(names + at, METADATA_PREFIX,
-                    strlen(METADATA_PREFIX)) == 0)
+        if (strncmp(names + at, EBB_AGENT_METADATA_PREFIX,
+                    strlen(EBB_AGENT_METADATA_PREFIX)) == 0)
             add_pair(out, end, path, names + at);
 }
 

@@ -4,15 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-#define METADATA_PREFIX "user.e2b."
-#define NAMES_BYTES_MAX 65536 /* as the kernel's XATTR_LIST_MAX */
 
 /* The string after one of the request's, which the head has counted. */
 static const char *next(const char *text)
@@ -183,13 +181,14 @@ void ebb_agent_open(ebb_agent *agent, const ebb_agent_request *request)
 
 static int clear_metadata(const char *path)
 {
-    static char names[NAMES_BYTES_MAX];
+    static char names[XATTR_LIST_MAX];
     ssize_t n = listxattr(path, names, sizeof names);
 
     if (n < 0)
         return errno;
     for (const char *name = names; name < names + n; name = next(name))
-        if (strncmp(name, METADATA_PREFIX, strlen(METADATA_PREFIX)) == 0 &&
+        if (strncmp(name, EBB_AGENT_METADATA_PREFIX,
+                    strlen(EBB_AGENT_METADATA_PREFIX)) == 0 &&
             removexattr(path, name) < 0)
             return errno;
     return 0;
@@ -201,12 +200,12 @@ static int set_metadata(const ebb_agent_request *request)
     int error = clear_metadata(path);
 
     for (const char *key = next(path); error == 0 && key < end;) {
-        char name[sizeof METADATA_PREFIX + 256];
+        char name[sizeof EBB_AGENT_METADATA_PREFIX + 256];
         const char *value = next(key);
 
         if (value >= end || strlen(key) > 255)
             return EINVAL;
-        snprintf(name, sizeof name, METADATA_PREFIX "%s", key);
+        snprintf(name, sizeof name, EBB_AGENT_METADATA_PREFIX "%s", key);
         if (setxattr(path, name, value, strlen(value), 0) < 0)
             error = errno;
         key = next(value);

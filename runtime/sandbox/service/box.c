@@ -223,7 +223,7 @@ void ebb_box_free(ebb_box *box)
 {
     if (box == NULL)
         return;
-    assert(box->state != EBB_BOX_READY_STATE);
+    assert(box->state != EBB_BOX_READY);
     ebb_box_link_close(box);
     if (box->state != EBB_BOX_ENDED && box->outer_pid > 0)
         ebb_box_end_now(box);
@@ -256,7 +256,7 @@ void ebb_box_usage_get(ebb_box *box, ebb_box_usage *usage)
     struct statvfs fs;
 
     *usage = (ebb_box_usage){ .cpu_seconds = 0 };
-    if (box->state == EBB_BOX_READY_STATE)
+    if (box->state == EBB_BOX_READY)
         ebb_limits_usage_get(&box->limits, box->pid, usage);
     if (box->home_fd >= 0 && fstatvfs(box->home_fd, &fs) == 0) {
         usage->disk_total_bytes = (uint64_t)fs.f_blocks * fs.f_frsize;

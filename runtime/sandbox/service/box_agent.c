@@ -214,7 +214,7 @@ void ebb_box_request_start(ebb_box *box, ebb_box_request *request,
                            ebb_agent_head *head, const char *text,
                            const int *fds, unsigned fds_count)
 {
-    if (box->state != EBB_BOX_READY_STATE) {
+    if (box->state != EBB_BOX_READY) {
         ebb_err_set(&request->err, EBB_SANDBOX_NOT_RUNNING,
                     "%s: sandbox %s is not running", request->name,
                     box->config.id);
@@ -332,7 +332,7 @@ static int handle(ebb_box *box, incoming *in)
         return answer(box, in);
     if (head->id != 0 || head->pid == 0)
         return -1;
-    if (box->state == EBB_BOX_READY_STATE)
+    if (box->state == EBB_BOX_READY)
         box->config.on_exit(box->config.context, box, head->pid,
                             head->result);
     return 0;

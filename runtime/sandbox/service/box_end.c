@@ -139,7 +139,7 @@ void ebb_box_proceed(ebb_box *box)
         end(box);
     } else if (box->state == EBB_BOX_LAUNCHING && box->greeted &&
                box->pid_fd >= 0) {
-        box->state = EBB_BOX_READY_STATE;
+        box->state = EBB_BOX_READY;
         ebb_loop_timer_cancel(box->timer);
         close(box->log_fd);
         box->log_fd = -1;

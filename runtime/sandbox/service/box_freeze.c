@@ -28,7 +28,7 @@ static void poll(void *context)
 
     if (box->freeze_done == NULL)
         return;
-    if (box->state != EBB_BOX_READY_STATE) {
+    if (box->state != EBB_BOX_READY) {
         ebb_err_set(&err, EBB_SANDBOX_NOT_RUNNING,
                     "sandbox %s is not running", box->config.id);
         finish(box, &err);
@@ -77,7 +77,7 @@ static void begin(ebb_box *box, bool frozen, ebb_box_done_fn *done,
                   void *context)
 {
     if (!ebb_limits_can_freeze(&box->limits) ||
-        box->state != EBB_BOX_READY_STATE) {
+        box->state != EBB_BOX_READY) {
         by_agent(box, frozen, done, context);
         return;
     }

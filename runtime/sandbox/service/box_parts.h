@@ -26,7 +26,7 @@
 
 typedef enum ebb_box_state {
     EBB_BOX_LAUNCHING,
-    EBB_BOX_READY_STATE,
+    EBB_BOX_READY,
     EBB_BOX_ENDING,
     EBB_BOX_ENDED
 } ebb_box_state;
