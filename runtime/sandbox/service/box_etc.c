@@ -87,9 +87,10 @@ static int copy_tree(const char *from, const char *to, unsigned depth,
     struct dirent *entry;
     int result = 0;
 
-    if (dir == NULL || mkdir(to, 0755) < 0 || chmod(to, 0755) < 0) {
-        result = fail(err, from);
-    }
+    if (dir == NULL)
+        return fail(err, from);
+    if (mkdir(to, 0755) < 0 || chmod(to, 0755) < 0)
+        result = fail(err, to);
     while (result == 0 && (entry = readdir(dir)) != NULL) {
         char source[PATH_MAX], copy[PATH_MAX];
 
@@ -99,8 +100,7 @@ static int copy_tree(const char *from, const char *to, unsigned depth,
         snprintf(copy, sizeof copy, "%s/%s", to, entry->d_name);
         result = copy_entry(source, copy, depth, err);
     }
-    if (dir != NULL)
-        closedir(dir);
+    closedir(dir);
     return result;
 }
 
