@@ -10,9 +10,8 @@
 
 static const ebb_command *const commands[] = {
     &ebb_cmd_run,   &ebb_cmd_call,    &ebb_cmd_repl,   &ebb_cmd_tasks,
-    &ebb_cmd_serve, &ebb_cmd_sandbox, &ebb_cmd_doctor,
+    &ebb_cmd_serve, &ebb_cmd_sandbox, &ebb_cmd_doctor, NULL,
 };
-#define COMMANDS (sizeof commands / sizeof *commands)
 
 static const ebb_command main_command = {
     .name = "",
@@ -23,7 +22,7 @@ static void show_help(FILE *out)
 {
     fprintf(out, "ebb: Lua scripts that drive sandboxes\n\nusage: ebb %s\n\n",
             main_command.synopsis);
-    for (size_t i = 0; i < COMMANDS; i++)
+    for (size_t i = 0; commands[i] != NULL; i++)
         fprintf(out, "  %-8s  %s\n", commands[i]->name, commands[i]->help);
     fputs("\n  --local    use the local sandbox service: no account, no key\n"
           "  --json     results and errors as one line of JSON\n"
@@ -36,7 +35,7 @@ static void show_help(FILE *out)
 
 static const ebb_command *find_command(const char *name)
 {
-    for (size_t i = 0; i < COMMANDS; i++)
+    for (size_t i = 0; commands[i] != NULL; i++)
         if (strcmp(name, commands[i]->name) == 0)
             return commands[i];
     return NULL;
