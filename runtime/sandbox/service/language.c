@@ -27,6 +27,11 @@
     "exec 3< <(trap '' INT; exec cat) </dev/null && exec " command             \
     " \"$f\" \"$f\" \"$@\""
 
+static const char java_command[] =
+    FROM_FILE("java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+              "--add-opens java.base/java.util=ALL-UNNAMED --source 11");
+static const char r_command[] = FROM_FILE("Rscript --vanilla");
+
 static const ebb_language languages[] = {
     { .name = "python",
       .driver = "python.py",
@@ -58,17 +63,13 @@ static const ebb_language languages[] = {
       .driver = "java.java",
       .program = "java",
       .install = "apt-get install openjdk-17-jdk-headless",
-      .args = { "/bin/bash", "-c",
-                FROM_FILE("java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
-                          "--add-opens java.base/java.util=ALL-UNNAMED "
-                          "--source 11"),
-                "bash", "@driver", "@nonce" } },
+      .args = { "/bin/bash", "-c", java_command, "bash", "@driver",
+                "@nonce" } },
     { .name = "r",
       .driver = "r.R",
       .program = "Rscript",
       .install = "apt-get install r-base-core",
-      .args = { "/bin/bash", "-c", FROM_FILE("Rscript --vanilla"), "bash",
-                "@driver", "@nonce" } },
+      .args = { "/bin/bash", "-c", r_command, "bash", "@driver", "@nonce" } },
 };
 
 const ebb_language *ebb_language_find(const char *name)
