@@ -151,7 +151,9 @@ static void take_finished(ebb_http_client *client)
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
         call->result = message->data.result;
         ebb_http_call_stop(call); /* message is gone with this */
-        ebb_http_call_ready(call);
+        if (call->result == CURLE_OK || call->failed || !call->reused ||
+            !ebb_http_again(call))
+            ebb_http_call_ready(call);
     }
 }
 
@@ -340,7 +342,7 @@ void ebb_http_continue(ebb_http_call *call)
     ebb_http_call_ready(call); /* the idle limit begins */
     /* libcurl, paused, would hand the body to a dead connection, and nobody
      * could say any more that the server did not act. */
-    if (!call->finished && is_dead(call)) {
+    if (!call->finished && is_dead(call) && !ebb_http_again(call)) {
         ebb_http_call_fail(call, EBB_NETWORK,
                            "the connection ended before the body was sent");
         ebb_http_call_stop(call);

@@ -21,6 +21,7 @@ static int on_connected(void *context, char *remote, char *local,
                         int remote_port, int local_port)
 {
     ebb_http_call *call = context;
+    long connects = 1;
 
     (void)remote;
     (void)local;
@@ -31,6 +32,10 @@ static int on_connected(void *context, char *remote, char *local,
      * it has taken is enough for us. */
     if (call->handed > 0 || (call->once && call->sent))
         return CURL_PREREQFUNC_ABORT;
+    if (!call->connected && !call->again) {
+        curl_easy_getinfo(call->easy, CURLINFO_NUM_CONNECTS, &connects);
+        call->reused = connects == 0;
+    }
     call->connected = true;
     call->active_ms = now(call);
     if (call->body_n == 0) {
@@ -52,6 +57,8 @@ static size_t on_read(char *to, size_t size, size_t count, void *context)
         ebb_http_call_ready(call);
         return CURL_READFUNC_PAUSE;
     }
+    if (call->handed == 0 && !ebb_http_again_mark(call))
+        return CURL_READFUNC_ABORT;
     if (n > room)
         n = room;
     memcpy(to, call->body + call->handed, n);

@@ -6,8 +6,8 @@
  * libcurl's multi handle and who is called when; http_client_socket.c the
  * descriptors that libcurl wants watched; http_client_call.c makes a call of a
  * request and records what libcurl says; http_client_head.c keeps the answer's
- * head; http_client_limits.c the deadlines; http_client_error.c names what
- * went wrong.
+ * head; http_client_limits.c the deadlines; http_client_again.c begins anew what
+ * was not seen; http_client_error.c names what went wrong.
  */
 
 #include "net/http_client.h"
@@ -65,6 +65,12 @@ struct ebb_http_call {
     size_t handed; /* bytes of the body that libcurl has taken */
     bool once;
     bool connected; /* the head is about to go out, or has */
+    bool reused;    /* on a connection of an earlier call, at first */
+    bool again;     /* begun anew, see http_client_again.c */
+    bool unseen;    /* the server cannot have seen a byte of the body */
+    bool marked;    /* when the body began, these were the connection's: */
+    uint64_t sent_before;  /* bytes that had left */
+    uint64_t acked_before; /* bytes that might be acknowledged */
     bool sent;      /* see ebb_http_was_sent */
     bool hold_due;  /* before_body is to be called */
     bool held;      /* and ebb_http_continue has not come yet */
@@ -143,6 +149,20 @@ void ebb_http_limits_arm(ebb_http_call *call);
  * says which.
  */
 bool ebb_http_limits_reached(ebb_http_call *call);
+
+/* ---- http_client_again.c ---- */
+
+/* The body begins; false if its connection has ended, as far as is known. */
+bool ebb_http_again_mark(ebb_http_call *call);
+
+/* libcurl lets go of the call's socket: was the body seen? */
+void ebb_http_again_note(ebb_http_call *call, int fd);
+
+/*
+ * Begins a call without an answer anew, once, if the server cannot have seen
+ * its body. Returns whether it did.
+ */
+bool ebb_http_again(ebb_http_call *call);
 
 /* ---- http_client_error.c ---- */
 

@@ -64,6 +64,8 @@ int ebb_http_client_watch(CURL *easy, curl_socket_t fd, int what, void *context,
     if (call != NULL)
         call->fd = what == CURL_POLL_REMOVE ? -1 : fd;
     if (what == CURL_POLL_REMOVE) {
+        if (call != NULL)
+            ebb_http_again_note(call, fd);
         unwatch_socket(client, fd, watch);
         return 0;
     }

@@ -3,6 +3,8 @@
 -- per fault, how often the server acted and what the caller is told. The
 -- limits are a second, so a call that ends by one is told within two.
 
+local cjson = require "cjson"
+
 local scripted = require "support.scripted"
 
 local NOT_FOUND = { code = 502, message = "The sandbox was not found",
@@ -41,6 +43,7 @@ local faults = {
     rule = { read = "half", act = "close" }, ran = 0,
     code = "outcome_unknown" },
   { title = "no execution, unknown: reads no body and closes",
+    connect = { headers = { Connection = "close" } },
     rule = { read = "head", act = "close" }, ran = 0,
     code = "outcome_unknown" },
   { title = "one execution, unknown: answers half and closes",
@@ -158,8 +161,64 @@ for _, task in ipairs(tasks) do
   end)
 end
 
-describe("class none", function()
+describe("class none on kept connections", function()
   after_each(scripted.stop_all)
+
+  -- Both calls go over one connection, which ends between them.
+  local function call_twice(task, after)
+    local s = scripted.start { { on = task.on, times = 1, after = after } }
+    local answer = s:run(([[
+      local e2b, cjson = require "e2b", require "cjson"
+      local input = cjson.decode %q
+      %s(input)
+      require("ebb").sleep(0.05)
+      %s(input)
+    ]]):format(cjson.encode(task.input), task.name, task.name))
+    assert.equal("", answer.errors)
+    assert.equal(2, s:executions())
+    assert.equal(2, #s:requests(task.on))
+    assert.equal(2, s:requests(task.on)[2].connection)
+  end
+
+  for _, task in ipairs(tasks) do
+    it(("runs %s, one execution, when the idle connection was closed before "
+      .. "(A01)"):format(task.name), function()
+      call_twice(task, "close")
+      call_twice(task, "reset")
+    end)
+  end
+
+  it("runs each of 90 commands at most once, and tells which, while "
+    .. "connections are closed at any moment (A01)", function()
+    local rules = {}
+    for index = 1, 90 do
+      rules[index] = { on = "POST /process.Process/Start", times = 1,
+        after = index % 5 == 0 and "reset" or "close",
+        after_ms = index % 9 / 10 }
+    end
+    local s = scripted.start(rules)
+    local answer = s:run [[
+      local e2b = require "e2b"
+      local told = {}
+      for i = 1, 90 do
+        local ok, err = pcall(e2b.runCommand,
+          { sandboxId = "ibox", command = ("<%d>"):format(i) })
+        told[i] = ok and "ok" or err.code
+        if i % 2 == 0 then require("ebb").sleep(i % 5 / 1000) end
+      end
+      return told
+    ]]
+    assert.equal("", answer.errors)
+    local ran = {}
+    for _, request in ipairs(s:requests "POST /process.Process/Start") do
+      local command = tonumber(request.body:match "<(%d+)>")
+      assert.is_nil(ran[command])
+      ran[command] = true
+    end
+    for command, code in ipairs(answer.out) do
+      assert.equal(ran[command] and "ok" or "outcome_unknown", code)
+    end
+  end)
 
   it("sends the length in bytes of a body that is not ASCII (D12)", function()
     local s = scripted.start()
