@@ -86,14 +86,14 @@ class Answer:
             self.headers[name.lower()] = (
                 value if old is None else old + ", " + value)
         self.bodyless = method == "HEAD" or self.status in (204, 304)
-        self.body = b""
+        self.body = bytearray()
 
     def more(self):
-        bytes = b"" if self.eof else self.read()
-        if not bytes:
+        piece = b"" if self.eof else self.read()
+        if not piece:
             self.eof = True
-        self.data += bytes
-        return bool(bytes)
+        self.data += piece
+        return bool(piece)
 
     def until(self, mark):
         while mark not in self.data:
@@ -111,9 +111,8 @@ class Answer:
 
     def chunk(self):
         n = int(self.until(b"\r\n"), 16)
-        bytes = self.take(n)
+        self.body += self.take(n)
         self.until(b"\r\n")
-        self.body += bytes
         return n > 0
 
     def is_chunked(self):
@@ -121,6 +120,7 @@ class Answer:
 
     def finish(self):
         if self.bodyless:
+            self.body = b""
             return self
         if self.is_chunked():
             while self.chunk():
@@ -131,6 +131,7 @@ class Answer:
             while self.more():
                 pass
             self.body, self.data = self.body + self.data, b""
+        self.body = bytes(self.body)
         if self.headers.get("content-encoding") == "gzip":
             self.body = gzip.decompress(self.body)
         return self
@@ -138,12 +139,12 @@ class Answer:
 
 def frames(answer):
     """The envelopes of a stream, as [flags, payload]."""
-    out, body = [], answer.body
-    while body:
-        flags, n = body[0], int.from_bytes(body[1:5], "big")
-        if len(body) < 5 + n:
+    out, body, at = [], bytes(answer.body), 0
+    while at < len(body):
+        flags, n = body[at], int.from_bytes(body[at + 1:at + 5], "big")
+        if len(body) < at + 5 + n:
             raise Different("an envelope stops in the middle")
-        payload, body = body[5:5 + n], body[5 + n:]
+        payload, at = body[at + 5:at + 5 + n], at + 5 + n
         out.append([flags & ~1, gzip.decompress(payload) if flags & 1
                     else payload])
     return out
@@ -193,13 +194,14 @@ def read_stream(answer, path):
         if data is None:
             out.append([flags, loosen(event)])
             continue
-        for name, bytes in data.items():
+        for name, piece in data.items():
             if name not in output:
                 out.append([flags, "output"])
-            output[name] = output.get(name, b"") + bytes
+                output[name] = bytearray()
+            output[name] += piece
     return {"events": [e for i, e in enumerate(out)
                        if e[1] != "output" or out[i - 1] != e],
-            "output": output}
+            "output": {name: bytes(all) for name, all in output.items()}}
 
 
 def read_unary(answer, path):
