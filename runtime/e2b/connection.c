@@ -266,7 +266,7 @@ bool ebb_e2b_refused(ebb_e2b_job *job, const ebb_e2b_transfer *transfer,
 
     if (ebb_e2b_connect_again(job, transfer))
         return true;
-    if (status < 500) {
+    if (ebb_e2b_error_refuses(status)) {
         ebb_e2b_error_status(job, transfer, job->subject, &err);
         ebb_e2b_job_fail(job, &err, NULL);
         return true;

@@ -110,14 +110,27 @@ local function say(line)
   assert(host:flush())
 end
 
-function scripted.start(rules, service)
+local function new()
   local dir = shell("mktemp -d /tmp/ebb-spec.XXXXXX"):gsub("\n", "")
   local self = setmetatable({ dir = dir, calls = 0 }, Server)
+  running[#running + 1] = self
+  return self
+end
+
+-- The client alone, of a server that is somebody else's.
+function scripted.client(url)
+  local self = new()
+  self.url = url
+  return self
+end
+
+function scripted.start(rules, service)
+  local self = new()
+  local dir = self.dir
   write_file(dir .. "/script.json", cjson.encode {
     rules = prepare(rules), service = service or {},
   })
   say("start " .. dir)
-  running[#running + 1] = self
   local port = scripted.wait(START_S, function()
     return read_file(dir .. "/port")
   end)
@@ -131,7 +144,9 @@ function scripted.start(rules, service)
 end
 
 function methods:stop()
-  say("stop " .. self.dir)
+  if self.stopped then return end
+  self.stopped = true
+  if self.port then say("stop " .. self.dir) end
   os.execute("rm -rf " .. self.dir)
 end
 

@@ -167,7 +167,8 @@ class Service:
         found.sort(key=lambda box: box["startedAt"],
                    reverse=self.options.get("order", "desc") == "desc")
         page = self.options.get("page", 100)
-        start = int(query.get("nextToken", ["0"])[0])
+        token = query.get("nextToken", ["0"])[0]
+        start = int(token) if token.isdigit() else 0
         headers = {}
         if start + page < len(found):
             headers["X-Next-Token"] = str(start + page)
