@@ -25,7 +25,7 @@ typedef enum ebb_run_state {
 typedef struct ebb_run_config {
     size_t size;
     const char *id;            /* 1 to 255 bytes; NULL: a random one */
-    const char *script;        /* its name, for people */
+    const char *script;        /* its absolute path, or a name for people */
     const char *script_sha256; /* hex; another one is noted */
     const ebb_value *args;     /* array of strings; recorded at the start */
     bool resume;    /* reopen a failed run: the step that ended it is tried */
@@ -58,6 +58,10 @@ EBB_API int64_t ebb_run_time_ms(const ebb_run *run);
 /* A number of this run and this path, the same in every execution. */
 EBB_API uint64_t ebb_run_seed(const ebb_run *run, const char *path);
 
+/* Somebody else asked to cancel it (`ebb runs cancel`), and nothing recorded
+ * is left to deliver: the host cancels the script as for Ctrl-C, once. */
+EBB_API bool ebb_run_cancel_requested(const ebb_run *run);
+
 /* What a mismatch may be blamed on; kept with the run. */
 EBB_API void ebb_run_note_raw_order(ebb_run *run);
 
@@ -71,7 +75,10 @@ EBB_API void ebb_run_idle(ebb_run *run);
 
 /*
  * Commits the end: the result or the error object, which are borrowed. done
- * comes once, from the loop; err says why it could not be recorded.
+ * comes once, from the loop; err says why it could not be recorded
+ * (EBB_REPLAY_MISMATCH: recorded steps were never asked for). A run that
+ * stopped (lost_ownership, journal, replay_mismatch) gives that error and
+ * stays interrupted.
  */
 EBB_API int ebb_run_end(ebb_run *run, ebb_run_state state,
                         const ebb_value *outcome,
@@ -96,17 +103,26 @@ typedef struct ebb_step_config {
 typedef void ebb_step_fn(void *context, ebb_step *step, int64_t wake_ms,
                          ebb_value *out, const ebb_err *err);
 
-/* Asks for a step. The handle serves ebb_step_cancel until fn has come. */
+/*
+ * Asks for a step. The handle serves ebb_step_cancel until fn has come. A
+ * combinator asks for its step and starts its branches at once, without
+ * waiting for fn: its recorded outcome comes after those of its branches, and
+ * a step to run is given only when no recorded outcome is left.
+ */
 EBB_API ebb_step *ebb_step_begin(ebb_run *run, const ebb_step_config *config,
                                  ebb_step_fn *fn, void *context,
                                  ebb_err *err);
 
-/* Still waiting: fn comes with EBB_CANCELLED, which is recorded. */
+/*
+ * Still waiting: fn comes with EBB_CANCELLED, which is recorded. Nothing
+ * happens to a step whose outcome is recorded: what the script saw comes.
+ */
 EBB_API void ebb_step_cancel(ebb_step *step);
 
 /*
  * Commits the outcome of a step that was run; result or error object are
- * borrowed. done comes when it is recorded (or with err when it cannot be).
+ * borrowed. done comes when it is recorded (or with err when it cannot be), one
+ * at a time as every outcome: the script goes on from there.
  */
 EBB_API void ebb_step_end(ebb_step *step, const ebb_value *result,
                           const ebb_value *error,
