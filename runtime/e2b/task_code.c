@@ -180,7 +180,9 @@ static void start(ebb_e2b_job *job)
 
     ebb_e2b_execution_clear(&c->execution);
     ebb_e2b_execution_init(&c->execution, &c->result);
-    c->execution.on_event = ebb_e2b_code_result_add;
+    c->execution.on_text = ebb_e2b_code_result_text;
+    c->execution.on_number = ebb_e2b_code_result_number;
+    c->execution.on_event = ebb_e2b_code_result_event;
     ebb_buf_init(&body, 0);
     ebb_e2b_execution_write(&body, ebb_value_find(in, "code"),
                             ebb_value_find_string(in, "language"),

@@ -4,8 +4,7 @@
 #define CONNECT     "/v2/sandboxes/i1/connect"
 #define CODE        "e2b.runCode"
 #define LINE        "POST /execute"
-#define COUNT \
-    "{\"type\":\"number_of_executions\",\"execution_count\":7}\n"
+#define COUNT       "{\"type\":\"number_of_executions\",\"execution_count\":7}\n"
 #define END         "{\"type\":\"end_of_execution\"}\n"
 #define OUT(text)   "{\"type\":\"stdout\",\"text\":\"" text "\"}\n"
 #define ERR(text)   "{\"type\":\"stderr\",\"text\":\"" text "\"}\n"
@@ -325,6 +324,66 @@ static void artifacts_without_room_leave_the_rest_in_details(void **state)
     ebb_buf_clear(&body);
 }
 
+/* 100,000 bytes are more than a line that is parsed whole may have. */
+static void a_line_of_any_length_is_counted_and_cut(void **state)
+{
+    ebb_buf body;
+    rig *r;
+    rig_call *call;
+
+    (void)state;
+    ebb_buf_init(&body, 0);
+    add_line(&body, "{\"type\":\"stdout\",\"text\":\"", "\\u00e9", 100000);
+    add_line(&body, "{\"type\":\"result\",\"chart\":{\"a\":[1]},\"text\":\"",
+             "r", 100000);
+    add_line(&body,
+             "{\"type\":\"error\",\"name\":\"E\",\"traceback\":\"t\","
+             "\"value\":\"",
+             "v", 100000);
+    add_line(&body, "{\"type\":\"result\",\"text\":\"\",\"png\":\"", "AAAA",
+             50000);
+    ebb_buf_add_text(&body, END);
+    r = open_code((rig_rule){ .body = body.bytes, .n = body.n });
+    call = rig_call_task(r, CODE,
+                         IN(",\"maxOutputBytes\":5,\"maxResultBytes\":8"));
+    assert_code(call, EBB_OK);
+    assert_string_equal(rig_text(call->result, "stdout.text"),
+                        "\xC3\xA9\xC3\xA9");
+    assert_int_equal(rig_int(call->result, "stdout.byteCount"), 200000);
+    assert_string_equal(rig_text(call->result, "textResults.0.text"), "rrrr");
+    assert_int_equal(rig_int(call->result, "textResults.0.byteCount"), 100000);
+    assert_int_equal(ebb_value_size(rig_at(call->result, "textResults")), 2);
+    assert_string_equal(rig_text(call->result, "error.name"), "E");
+    assert_int_equal(strlen(rig_text(call->result, "error.value")), 65536);
+    assert_int_equal(rig_int(call->result, "artifacts.0.content.byteCount"),
+                     150000);
+    rig_call_free(call);
+    call = rig_call_task(r, CODE, IN(",\"maxArtifactBytes\":149999"));
+    assert_code(call, EBB_LIMIT_EXCEEDED);
+    assert_non_null(strstr(call->err.msg, "150000 bytes"));
+    rig_call_free(call);
+    rig_close(r);
+    ebb_buf_clear(&body);
+}
+
+static void a_long_line_must_say_first_what_it_is(void **state)
+{
+    ebb_buf body;
+    rig *r;
+    rig_call *call;
+
+    (void)state;
+    ebb_buf_init(&body, 0);
+    add_line(&body, "{\"text\":\"", "x", 100000);
+    ebb_buf_add_text(&body, END);
+    r = open_code((rig_rule){ .body = body.bytes, .n = body.n });
+    call = rig_call_task(r, CODE, IN(""));
+    assert_code(call, EBB_OUTCOME_UNKNOWN);
+    rig_call_free(call);
+    rig_close(r);
+    ebb_buf_clear(&body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,6 +399,8 @@ int main(void)
         cmocka_unit_test(a_cancel_closes_the_connection),
         cmocka_unit_test(the_cap_cuts_the_longest_texts_first),
         cmocka_unit_test(artifacts_without_room_leave_the_rest_in_details),
+        cmocka_unit_test(a_line_of_any_length_is_counted_and_cut),
+        cmocka_unit_test(a_long_line_must_say_first_what_it_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
