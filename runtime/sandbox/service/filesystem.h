@@ -12,8 +12,11 @@
 
 #include "sandbox/service/envd_rpc.h"
 
-/* Entries of one listing; more is resource_exhausted. */
-#define EBB_ENVD_ENTRIES_MAX 100000u
+/*
+ * Entries of one listing; more is resource_exhausted. One costs about 200 bytes
+ * until it is sent.
+ */
+#define EBB_ENVD_ENTRIES_MAX 250000u
 
 void ebb_envd_stat(ebb_envd_call *call, const ProtobufCMessage *request);
 void ebb_envd_list_dir(ebb_envd_call *call, const ProtobufCMessage *request);
