@@ -144,14 +144,29 @@ static int run(ebb_options *options)
     return status;
 }
 
+/* Every user of the host may read a command line. */
+static void hide_keys(char **argv)
+{
+    static const char option[] = "--api-key";
+    const size_t n = sizeof option - 1;
+
+    for (; *argv != NULL; argv++)
+        if (strncmp(*argv, option, n) == 0 && (*argv)[n] == '=')
+            memset(*argv + n + 1, '*', strlen(*argv + n + 1));
+        else if (strcmp(*argv, option) == 0 && argv[1] != NULL)
+            memset(argv[1], '*', strlen(argv[1]));
+}
+
 int main(int argc, char **argv)
 {
     ebb_options options;
     ebb_err err;
-    int status = 0;
+    int status;
 
     signal(SIGPIPE, SIG_IGN);
-    if (ebb_options_parse(&options, argc, argv, &err) != 0)
+    status = ebb_options_parse(&options, argc, argv, &err);
+    hide_keys(argv);
+    if (status != 0)
         status =
             fail(&options, &err,
                  err.code == EBB_UNSUPPORTED ? EXIT_NO_SERVICE : EXIT_USAGE);
