@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/redact.h"
 #include "base/utf8.h"
 #include "e2b/state.h"
 #include "task/retry.h"
@@ -54,18 +55,21 @@ static const char *advice(ebb_code code, int status)
     return "";
 }
 
-/* Takes every copy of the key out of what a service said. */
-static void redact(char *text, const char *key)
+void ebb_e2b_error_redact(const ebb_e2b_job *job, char *text)
 {
-    size_t n = key == NULL ? 0 : strlen(key);
-    char *at;
+    const ebb_value *envs = ebb_value_find(job->input, "envs");
+    void *place = NULL;
+    const char *key;
+    ebb_value *value;
 
-    if (n < 4)
+    ebb_redact(text, job->e2b->place.api_key, EBB_REDACT_KEY_BYTES_MIN);
+    ebb_redact(text, job->target.token, EBB_REDACT_KEY_BYTES_MIN);
+    ebb_redact(text, job->target.traffic_token, EBB_REDACT_KEY_BYTES_MIN);
+    if (ebb_value_type(envs) != EBB_OBJECT)
         return;
-    while ((at = strstr(text, key)) != NULL) {
-        at[0] = at[1] = at[2] = '*';
-        memmove(at + 3, at + n, strlen(at + n) + 1);
-    }
+    while (ebb_value_next(envs, &place, &key, &value))
+        ebb_redact(text, ebb_value_get_string(value, NULL),
+                   EBB_REDACT_ENV_BYTES_MIN);
 }
 
 typedef struct quote {
@@ -104,7 +108,7 @@ void ebb_e2b_error_quote(const ebb_e2b_job *job, const char *text, size_t n,
     for (size_t i = 0; i < long_one.n; i++)
         if ((unsigned char)all[i] < ' ')
             all[i] = ' ';
-    redact(all, job->e2b->place.api_key);
+    ebb_e2b_error_redact(job, all);
     add_quoted(&q, all, strlen(all));
     while (q.n > 0 && words[q.n - 1] == ' ')
         q.n--;

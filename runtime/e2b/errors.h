@@ -4,7 +4,7 @@
 /*
  * What an answer of E2B means as an error of ours: by its HTTP status first,
  * then by Should-Retry and Retry-After, with the service's own words cut short
- * and the API key taken out of them.
+ * and every secret of the call taken out of them.
  */
 
 #include "base/err.h"
@@ -35,6 +35,12 @@ void ebb_e2b_error_words(const ebb_e2b_job *job,
 /* Any text of a service, made fit to be quoted. */
 void ebb_e2b_error_quote(const ebb_e2b_job *job, const char *text, size_t n,
                          char words[EBB_E2B_WORDS_BYTES]);
+
+/*
+ * Takes out the API key, the sandbox's tokens and the values of the input's
+ * envs. Output of a command is not a message: what a program prints stays.
+ */
+void ebb_e2b_error_redact(const ebb_e2b_job *job, char *text);
 
 /* Of a Connect error's code, for calls on files (missing is file_not_found). */
 ebb_code ebb_e2b_error_file_code(ebb_connect_code code);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "e2b/errors.h"
 #include "e2b/state.h"
 
 #define ID_BYTES_MAX 128
@@ -89,6 +90,7 @@ void ebb_e2b_job_fail(ebb_e2b_job *job, const ebb_err *err, ebb_value *details)
     ebb_attempt *attempt = job->attempt;
     ebb_err copy = *err; /* it may live in what is freed here */
 
+    ebb_e2b_error_redact(job, copy.msg);
     job_free(job);
     ebb_attempt_fail(attempt, &copy, details);
 }

@@ -94,6 +94,43 @@ static void the_key_is_never_part_of_a_message(void **state)
     rig_close(r);
 }
 
+/* The service repeats what it was sent: key, tokens, values of envs. */
+static void no_secret_of_a_call_is_part_of_a_message(void **state)
+{
+    static const char said[] =
+        "{\"message\":\"e2b_cafecafecafe tok-secret-1 tok-secret-2 "
+        "env-secret-3 env-secret 4 short\"}";
+#define ENVS                                                                   \
+    ",\"envs\":{\"A\":\"env-secret-3\",\"B\":\"env-secret\\n4\","          \
+    "\"C\":\"short\"}}"
+    static const char *const tasks[][3] = {
+        { "e2b.runCommand", "/process.Process/Start",
+          "{\"sandboxId\":\"i1\",\"command\":\"x\"" ENVS },
+        { "e2b.runCode", "/execute",
+          "{\"sandboxId\":\"i1\",\"code\":\"x\"" ENVS },
+    };
+#undef ENVS
+
+    (void)state;
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
+        for (int status = 400; status <= 500; status += 100) {
+            rig *r = rig_open();
+            rig_call *call;
+
+            rig_on(r, "POST", "/v2/sandboxes/i1/connect", 200,
+                   "{\"sandboxID\":\"i1\",\"envdAccessToken\":"
+                   "\"tok-secret-1\",\"trafficAccessToken\":"
+                   "\"tok-secret-2\"}");
+            rig_on(r, "POST", tasks[i][1], status, said);
+            call = rig_call_task(r, tasks[i][0], tasks[i][2]);
+            assert_int_not_equal(call->err.code, EBB_OK);
+            if (strstr(call->err.msg, "*** *** *** *** *** short") == NULL)
+                fail_msg("%s: %s", tasks[i][0], call->err.msg);
+            rig_call_free(call);
+            rig_close(r);
+        }
+}
+
 static void without_a_key_nothing_is_sent(void **state)
 {
     rig *r = rig_open();
@@ -160,6 +197,7 @@ int main(void)
         cmocka_unit_test(every_answer_is_judged_by_its_status_first),
         cmocka_unit_test(retry_after_counts_where_it_means_something),
         cmocka_unit_test(the_key_is_never_part_of_a_message),
+        cmocka_unit_test(no_secret_of_a_call_is_part_of_a_message),
         cmocka_unit_test(without_a_key_nothing_is_sent),
         cmocka_unit_test(an_id_that_cannot_be_one_is_not_sent),
         cmocka_unit_test(an_answer_of_any_size_is_refused_in_time),
