@@ -197,8 +197,8 @@ ebb_code ebb_e2b_error_file_code(ebb_connect_code code)
         return EBB_FORBIDDEN;
     case EBB_CONNECT_UNAUTHENTICATED:
         return EBB_UNAUTHORIZED;
-    case EBB_CONNECT_RESOURCE_EXHAUSTED:
-        return EBB_RATE_LIMITED;
+    case EBB_CONNECT_RESOURCE_EXHAUSTED: /* of a sandbox: no rate is meant */
+        return EBB_LIMIT_EXCEEDED;
     case EBB_CONNECT_ALREADY_EXISTS:
     case EBB_CONNECT_ABORTED:
         return EBB_CONFLICT;

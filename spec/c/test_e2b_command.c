@@ -180,7 +180,7 @@ static void an_error_without_a_start_ran_nothing(void **state)
           "cwd \"/x\"" },
         { "unauthenticated", "invalid username: 'u'", EBB_INVALID_INPUT,
           "user: " },
-        { "resource_exhausted", "full", EBB_RATE_LIMITED, "full" },
+        { "resource_exhausted", "full", EBB_LIMIT_EXCEEDED, "full" },
         { "permission_denied", "no", EBB_FORBIDDEN, "no" },
         { "internal", "oops", EBB_OUTCOME_UNKNOWN, "oops" },
         { "unavailable", "later", EBB_OUTCOME_UNKNOWN, "later" },
