@@ -83,7 +83,7 @@ static ebb_value *with_parts(ebb_e2b_code_result *result, ebb_value *out)
 }
 
 /* Every BoundedText in it, to be cut if the whole does not fit. */
-static int fit(ebb_value *out)
+static int fit(ebb_value *out, ebb_err *err)
 {
     ebb_value *texts = ebb_value_find(out, "textResults");
     size_t n = ebb_value_size(texts), count = 0;
@@ -93,14 +93,14 @@ static int fit(ebb_value *out)
     int failed;
 
     if (all == NULL)
-        return -1;
+        return ebb_err_set(err, EBB_NO_MEMORY, "result of code");
     for (size_t i = 0; i < n; i++)
         all[count++] = ebb_value_at(texts, i);
     all[count++] = ebb_value_find(out, "stdout");
     all[count++] = ebb_value_find(out, "stderr");
     if (traceback != NULL)
         all[count++] = traceback;
-    failed = ebb_e2b_result_fit(out, all, count);
+    failed = ebb_e2b_result_fit(out, all, count, err);
     ebb_mem_free(all);
     return failed;
 }
@@ -108,9 +108,10 @@ static int fit(ebb_value *out)
 ebb_value *ebb_e2b_code_result_details(ebb_e2b_code_result *result)
 {
     ebb_value *details = with_parts(result, ebb_value_object());
+    ebb_err ignored = { 0 };
 
     if (details != NULL)
-        fit(details);
+        fit(details, &ignored);
     return details;
 }
 
@@ -142,9 +143,14 @@ ebb_value *ebb_e2b_code_result_take(ebb_e2b_code_result *result,
         ebb_err_set(err, EBB_NO_MEMORY, "result of code");
         return NULL;
     }
-    if (fit(out) == 0)
+    if (fit(out, err) == 0)
         return out;
+    if (err->code == EBB_NO_MEMORY) {
+        ebb_value_free(out);
+        return NULL;
+    }
     ebb_value_del(out, "artifacts");
+    fit(out, err);
     *details = out;
     ebb_err_set(err, EBB_LIMIT_EXCEEDED,
                 "the artifacts of the code together pass the %d bytes of a "

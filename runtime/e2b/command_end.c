@@ -15,6 +15,7 @@ static ebb_value *details_of(ebb_e2b_running *c, bool may_still_run)
 {
     ebb_value *details = ebb_value_object();
     ebb_value *texts[2];
+    ebb_err ignored = { 0 };
 
     ebb_bounded_finish(&c->out);
     ebb_bounded_finish(&c->err);
@@ -30,7 +31,7 @@ static ebb_value *details_of(ebb_e2b_running *c, bool may_still_run)
         return NULL;
     texts[0] = ebb_value_find(details, "stdout");
     texts[1] = ebb_value_find(details, "stderr");
-    ebb_e2b_result_fit(details, texts, 2);
+    ebb_e2b_result_fit(details, texts, 2, &ignored);
     return details;
 }
 
@@ -106,6 +107,7 @@ void ebb_e2b_running_end_early(ebb_e2b_running *c)
 static void finish(ebb_e2b_running *c)
 {
     ebb_value *result = ebb_e2b_result_new(&c->job), *texts[2];
+    ebb_err err = { 0 };
     char signal[16];
 
     ebb_bounded_finish(&c->out);
@@ -119,7 +121,10 @@ static void finish(ebb_e2b_running *c)
     if (result != NULL) {
         texts[0] = ebb_value_find(result, "stdout");
         texts[1] = ebb_value_find(result, "stderr");
-        ebb_e2b_result_fit(result, texts, 2);
+        if (ebb_e2b_result_fit(result, texts, 2, &err) != 0) {
+            ebb_value_free(result);
+            result = NULL; /* only memory can lack here */
+        }
     }
     ebb_e2b_job_finish(&c->job, result);
 }

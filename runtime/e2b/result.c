@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/mem.h"
+
 ebb_value *ebb_e2b_result_with(ebb_value *result, const char *key,
                                ebb_value *member)
 {
@@ -147,58 +149,72 @@ static size_t cost(unsigned char c)
     if (c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t' ||
         c == '\b' || c == '\f')
         return 2;
-    return c < 0x20 || c == 0x7F ? 6 : 1;
+    return c < 0x20 ? 6 : 1;
 }
 
-/* Cuts a BoundedText so that its JSON is shorter by excess, if it can. */
-static int cut(ebb_value *bounded, size_t excess)
+/* Cuts a BoundedText to what costs at most level bytes of JSON. */
+static int cut(ebb_value *bounded, size_t level)
 {
-    size_t n = 0, saved = 0;
+    size_t n = 0, fits = 0, used = 0;
     const char *text =
         ebb_value_get_string(ebb_value_find(bounded, "text"), &n);
-    ebb_value *shorter;
 
-    while (n > 0 && saved < excess)
-        saved += cost((unsigned char)text[--n]);
-    n = prefix(text, n + 1, n);
-    shorter = ebb_value_string(text, n);
-    if (ebb_value_set(bounded, "text", shorter) != 0 ||
+    while (fits < n && used + cost((unsigned char)text[fits]) <= level)
+        used += cost((unsigned char)text[fits++]);
+    if (fits == n)
+        return 0;
+    n = prefix(text, n, fits);
+    if (ebb_value_set(bounded, "text", ebb_value_string(text, n)) != 0 ||
         ebb_value_set(bounded, "returnedBytes", ebb_value_int((int64_t)n)) ||
         ebb_value_set(bounded, "truncated", ebb_value_bool(true)) != 0)
         return -1;
     return 0;
 }
 
-static ebb_value *longest(ebb_value **texts, size_t n)
+/*
+ * The length that no text may pass so that all together fit into room: the
+ * longest give way until they are as long as the next, and so on.
+ */
+static size_t level_of(const size_t *lengths, size_t n, size_t room)
 {
-    ebb_value *found = NULL;
+    size_t low = 0, high = EBB_E2B_RESULT_BYTES_MAX;
 
-    for (size_t i = 0; i < n; i++)
-        if (ebb_value_find_int(texts[i], "returnedBytes", 0) >
-            ebb_value_find_int(found, "returnedBytes", 0))
-            found = texts[i];
-    return found;
-}
-
-/* The length that stays when every text is cut to nothing. */
-static size_t bare_length(size_t length, ebb_value **texts, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        length -= ebb_value_length(ebb_value_find(texts[i], "text")) - 2;
-    return length;
-}
-
-int ebb_e2b_result_fit(const ebb_value *result, ebb_value **texts, size_t n)
-{
-    size_t length = ebb_value_length(result);
-
-    if (bare_length(length, texts, n) > EBB_E2B_RESULT_BYTES_MAX)
-        return -1;
-    while (length > EBB_E2B_RESULT_BYTES_MAX) {
-        ebb_value *text = longest(texts, n);
-        if (text == NULL || cut(text, length - EBB_E2B_RESULT_BYTES_MAX) != 0)
-            return -1;
-        length = ebb_value_length(result);
+    while (low < high) {
+        size_t level = (low + high + 1) / 2, sum = 0;
+        for (size_t i = 0; i < n; i++)
+            sum += lengths[i] < level ? lengths[i] : level;
+        if (sum <= room)
+            low = level;
+        else
+            high = level - 1;
     }
-    return 0;
+    return low;
+}
+
+int ebb_e2b_result_fit(const ebb_value *result, ebb_value **texts, size_t n,
+                       ebb_err *err)
+{
+    size_t bare = ebb_value_length(result), level, *lengths;
+    int failed = 0;
+
+    if (bare <= EBB_E2B_RESULT_BYTES_MAX)
+        return 0;
+    lengths = ebb_mem_alloc(n * sizeof *lengths);
+    if (lengths == NULL)
+        return ebb_err_set(err, EBB_NO_MEMORY, "result");
+    for (size_t i = 0; i < n; i++) {
+        lengths[i] = ebb_value_length(ebb_value_find(texts[i], "text")) - 2;
+        bare -= lengths[i];
+    }
+    if (bare > EBB_E2B_RESULT_BYTES_MAX)
+        failed = ebb_err_set(err, EBB_LIMIT_EXCEEDED,
+                             "the result has %zu bytes of JSON without its "
+                             "texts, at most %d are returned",
+                             bare, EBB_E2B_RESULT_BYTES_MAX);
+    level = level_of(lengths, n, EBB_E2B_RESULT_BYTES_MAX - bare);
+    for (size_t i = 0; i < n && !failed; i++)
+        if (cut(texts[i], level) != 0)
+            failed = ebb_err_set(err, EBB_NO_MEMORY, "result");
+    ebb_mem_free(lengths);
+    return failed;
 }

@@ -41,7 +41,9 @@ ebb_value *ebb_e2b_page(int64_t returned, int64_t available, int64_t limit);
 ebb_value *ebb_e2b_result_cap(ebb_value *result, ebb_err *err);
 
 /*
- * Cuts the BoundedTexts (borrowed members of result), the longest first, until
- * result fits. Returns -1, with nothing cut, if it would not even without them.
+ * Cuts the BoundedTexts (borrowed members of result), the longest first and
+ * down to one length, until result fits. EBB_LIMIT_EXCEEDED, with nothing cut,
+ * if it would not even without them.
  */
-int ebb_e2b_result_fit(const ebb_value *result, ebb_value **texts, size_t n);
+int ebb_e2b_result_fit(const ebb_value *result, ebb_value **texts, size_t n,
+                       ebb_err *err);

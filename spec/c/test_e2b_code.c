@@ -302,6 +302,32 @@ static void the_cap_cuts_the_longest_texts_first(void **state)
     ebb_buf_clear(&body);
 }
 
+static void long_texts_are_cut_to_one_length(void **state)
+{
+    ebb_buf body;
+    rig *r;
+    rig_call *call;
+
+    (void)state;
+    ebb_buf_init(&body, 0);
+    add_line(&body, "{\"type\":\"stdout\",\"text\":\"", "\\u0001", 1000000);
+    add_line(&body, "{\"type\":\"stderr\",\"text\":\"", "\\u0001", 900000);
+    add_line(&body, "{\"type\":\"result\",\"text\":\"", "\xE2\x82\xAC", 1000);
+    ebb_buf_add_text(&body, END);
+    r = open_code((rig_rule){ .body = body.bytes, .n = body.n });
+    call = rig_call_task(r, CODE, IN(",\"maxOutputBytes\":1048576"));
+    assert_code(call, EBB_OK);
+    assert_in_range(ebb_value_length(call->result), 3999900, 4000000);
+    assert_int_equal(rig_int(call->result, "stdout.returnedBytes"),
+                     rig_int(call->result, "stderr.returnedBytes"));
+    assert_int_equal(rig_int(call->result, "stdout.byteCount"), 1000000);
+    assert_int_equal(rig_int(call->result, "stderr.byteCount"), 900000);
+    assert_false(rig_bool(call->result, "textResults.0.truncated"));
+    rig_call_free(call);
+    rig_close(r);
+    ebb_buf_clear(&body);
+}
+
 static void artifacts_without_room_leave_the_rest_in_details(void **state)
 {
     ebb_buf body;
@@ -398,6 +424,7 @@ int main(void)
         cmocka_unit_test(the_time_limit_closes_the_connection),
         cmocka_unit_test(a_cancel_closes_the_connection),
         cmocka_unit_test(the_cap_cuts_the_longest_texts_first),
+        cmocka_unit_test(long_texts_are_cut_to_one_length),
         cmocka_unit_test(artifacts_without_room_leave_the_rest_in_details),
         cmocka_unit_test(a_line_of_any_length_is_counted_and_cut),
         cmocka_unit_test(a_long_line_must_say_first_what_it_is),
