@@ -100,13 +100,18 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
     return n;
 }
 
+/*
+ * A paused libcurl unpacks all it has read and keeps it: a gzip bomb's worth.
+ * So a packed answer is not paused but held to its bound.
+ */
 static size_t on_write(char *bytes, size_t size, size_t count, void *context)
 {
     ebb_http_call *call = context;
     size_t n = size * count;
 
     call->active_ms = now(call);
-    if (call->in.n > 0 && call->in.n + n > EBB_HTTP_IN_MAX) {
+    if (call->in.n > 0 && call->in.n + n > EBB_HTTP_IN_MAX &&
+        !(call->unpacks && call->body_max > 0)) {
         call->in_paused = true;
         return CURL_WRITEFUNC_PAUSE;
     }
@@ -304,6 +309,7 @@ done:
 static void copy_request(ebb_http_call *call, const ebb_http_request *request)
 {
     call->once = request->once;
+    call->unpacks = request->accept_gzip;
     call->body_max = request->body_max;
     call->limits = request->limits;
     if (call->limits.connect_ms <= 0)

@@ -84,6 +84,7 @@ struct ebb_http_call {
     ebb_buf out; /* being delivered */
     uint64_t received;
     size_t body_max;
+    bool unpacks; /* the answer may be packed */
 
     /* limits */
     ebb_http_limits limits;

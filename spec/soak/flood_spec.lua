@@ -1,0 +1,15 @@
+-- SPDX-License-Identifier: MIT
+-- What `make test` does with a gigabyte, with ten.
+
+local build = os.getenv "EBB_BUILD" or "build"
+
+describe("ten gigabytes", function()
+  it("of output cost no more memory than one (C04)", function()
+    local pipe = assert(io.popen("EBB_FLOOD_BYTES=10000000000 timeout 600 "
+      .. build .. "/spec/test_flood 2>&1"))
+    local out = pipe:read "a"
+    local ok = pipe:close()
+    for line in out:gmatch "# ([^\n]+)" do print("# " .. line) end
+    assert.is_true(ok, out)
+  end)
+end)
