@@ -101,7 +101,7 @@ static void no_secret_of_a_call_is_part_of_a_message(void **state)
         "{\"message\":\"e2b_cafecafecafe tok-secret-1 tok-secret-2 "
         "env-secret-3 env-secret 4 short\"}";
 #define ENVS                                                                   \
-    ",\"envs\":{\"A\":\"env-secret-3\",\"B\":\"env-secret\\n4\","          \
+    ",\"envs\":{\"A\":\"env-secret-3\",\"B\":\"env-secret\\n4\","              \
     "\"C\":\"short\"}}"
     static const char *const tasks[][3] = {
         { "e2b.runCommand", "/process.Process/Start",
