@@ -31,7 +31,7 @@ typedef struct ebb_http_header {
 /* Zero means the default in parentheses. */
 typedef struct ebb_http_limits {
     int64_t connect_ms;    /* name, connect and TLS (10,000) */
-    int64_t first_byte_ms; /* from sent to the answer's first byte (none) */
+    int64_t first_byte_ms; /* from sent to the body's first byte (none) */
     int64_t idle_ms;       /* no byte in either direction (none) */
     int64_t total_ms;      /* the whole call (none) */
 } ebb_http_limits;

@@ -28,7 +28,7 @@ static deadline next_deadline(const ebb_http_call *call)
     /* While held, nothing can move: that is the caller's time. */
     if (call->connected && !call->held)
         consider(&next, call->active_ms, call->limits.idle_ms, "no byte moved");
-    if (call->sent_ms >= 0 && call->head.bytes == 0)
+    if (call->sent_ms >= 0 && call->received == 0)
         consider(&next, call->sent_ms, call->limits.first_byte_ms,
                  "no byte of the answer came");
     return next;

@@ -22,7 +22,8 @@
 --   executes  false: the server refuses to act. Else a request that was read
 --             whole has its effect, whatever becomes of the answer
 --   delay     ms before anything is said
---   act       instead of an answer: "close", "reset", "hold" (say nothing)
+--   act       instead of an answer: "close", "reset", "hold" (say nothing),
+--             "freeze" (nor read)
 --   status, headers, body    of the answer; a body of a table is JSON
 --   events    of a stream: { start = 7 }, { out = "…" }, { err = "…" },
 --             { exit = 0 }, { trailer = {} } of a command; { count = 1 },
@@ -30,7 +31,7 @@
 --             both { keepalive = true }, { pause = ms }, { raw = bytes }
 --   drop      "end" (the end event), "end of stream", "last chunk"
 --   framing   "length", "chunked", "close"; length = n claims another length
---   gzip, bytewise, twice    how the answer is sent
+--   gzip, twice, bytewise    how the answer is sent; every = ms for a byte
 --   cut, cut_head   so many bytes of the body or head, then `with`: "close"
 --             (default), "reset" or "hold"
 --   raw       these bytes for an answer

@@ -24,6 +24,7 @@ import time
 import scripted_e2b
 
 HEAD_MAX = 1 << 20
+FREEZE_S = 30
 REASONS = {200: "OK", 201: "Created", 204: "No Content"}
 
 
@@ -164,10 +165,13 @@ class Connection:
     # ---- acting ----
 
     def act(self, what):
-        """close, reset, or hold: say nothing until the client leaves."""
+        """hold says nothing until the client leaves; freeze does not even
+        read."""
         if what == "hold":
             while True:
                 self.receive()
+        if what == "freeze":
+            time.sleep(FREEZE_S)
         if what == "reset":
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                                  struct.pack("ii", 1, 0))
@@ -273,6 +277,7 @@ class Connection:
             return
         for i in range(len(data)):
             self.sock.sendall(data[i:i + 1])
+            time.sleep(rule.get("every", 0) / 1000)
 
 
 def main():
