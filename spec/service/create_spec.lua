@@ -190,6 +190,47 @@ describe("creating a sandbox where the network is shared", function()
   end)
 end)
 
+describe("creating a sandbox that cannot start", function()
+  local s, libexec
+
+  setup(function()
+    libexec = service.directory()
+    local from = service.program:match "^(.*)/"
+    os.execute(("cp -r %s/. %s"):format(from, libexec))
+    s = service.start { env = { EBB_LIBEXEC = libexec } }
+    s:create()
+    os.execute(("rm -f %s/ebb-agent"):format(libexec))
+  end)
+  teardown(function()
+    s:stop()
+    os.execute("rm -rf " .. libexec)
+  end)
+
+  local function create()
+    return s:request("POST", "/v2/sandboxes", { templateID = "base" },
+      { headers = { ["Idempotency-Key"] = "k" } })
+  end
+
+  it("is 500 with the reason, and leaves nothing", function()
+    local status, body = create()
+    assert.equal(500, status)
+    assert.equal(500, body.code)
+    assert.truthy(body.message:find("ebb-agent", 1, true), body.message)
+    local names = {}
+    for name in lfs.dir(s.state .. "/sandboxes") do
+      if name:match "^i" then names[#names + 1] = name end
+    end
+    assert.equal(1, #names)
+  end)
+
+  it("does not spend its idempotency key", function()
+    assert.equal(500, (create()))
+    os.execute(("cp %s/ebb-agent %s/"):format(
+      service.program:match "^(.*)/", libexec))
+    assert.equal(201, (create()))
+  end)
+end)
+
 describe("creating too many sandboxes", function()
   it("is 429 when every uid is in use, and frees them", function()
     if io.popen "id -u":read "a" ~= "0\n" then

@@ -236,6 +236,18 @@ static int watch_key(ebb_control_call *call, ebb_sandbox *s, ebb_err *err)
     return -1;
 }
 
+static void drop_key(ebb_control_call *call)
+{
+    if (call->key != NULL)
+        ebb_idempotency_del(call->service->idempotency, call->key);
+}
+
+static void reply_failed(ebb_control_call *call, const char *why)
+{
+    ebb_service_reply_error_code(call->exchange, 500, "sandbox_create_failed",
+                                 "the sandbox did not start: %s", why);
+}
+
 static void created(void *context, ebb_sandbox *s, const ebb_err *err)
 {
     ebb_control_call *call = context;
@@ -243,10 +255,7 @@ static void created(void *context, ebb_sandbox *s, const ebb_err *err)
     if (s != NULL)
         ebb_service_reply_take(call->exchange, 201, ebb_describe_sandbox(s));
     else
-        ebb_service_reply_error_code(call->exchange, 500,
-                                     "sandbox_create_failed",
-                                     "the sandbox did not start: %s",
-                                     err != NULL ? err->msg : "it was killed");
+        reply_failed(call, err != NULL ? err->msg : "it was killed");
 }
 
 static void start(ebb_control_call *call, const ebb_lifecycle_spec *spec)
@@ -255,11 +264,14 @@ static void start(ebb_control_call *call, const ebb_lifecycle_spec *spec)
     ebb_sandbox *s = ebb_lifecycle_start(call->service, spec, &err);
 
     if (s == NULL) {
-        if (call->key != NULL)
-            ebb_idempotency_del(call->service->idempotency, call->key);
-        ebb_service_reply_err(call->exchange, &err);
+        drop_key(call);
+        if (err.code == EBB_LIMIT_EXCEEDED)
+            ebb_service_reply_err(call->exchange, &err);
+        else
+            reply_failed(call, err.msg);
     } else if ((call->key != NULL && watch_key(call, s, &err) != 0) ||
                ebb_waiter_add(s, created, call, &err) != 0) {
+        drop_key(call);
         ebb_lifecycle_kill(s, "there was no memory for its creation");
         ebb_service_reply_err(call->exchange, &err);
     }
