@@ -209,25 +209,30 @@ static void take_nested(ebb_e2b_long_line *line, char c)
         line->state = AFTER_VALUE;
 }
 
-/* Between names and values: c is what decides where it goes on. */
+/* Between names and values one byte decides where it goes on. */
 static int take_between(ebb_e2b_long_line *line, char c, ebb_err *err)
 {
-    if (strchr(" \t\r\n", c) != NULL && c != '\0')
+    static const struct {
+        int state;
+        char c;
+        int next;
+    } moves[] = {
+        { BEFORE, '{', BEFORE_NAME },      { BEFORE_NAME, '}', DONE },
+        { AFTER_NAME, ':', BEFORE_VALUE }, { AFTER_VALUE, ',', BEFORE_NAME },
+        { AFTER_VALUE, '}', DONE },
+    };
+
+    if (c == ' ' || c == '\t' || c == '\r')
         return 0;
-    if (line->state == BEFORE && c == '{')
-        line->state = BEFORE_NAME;
-    else if (line->state == BEFORE_NAME && c == '"')
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+        if (moves[i].state == line->state && moves[i].c == c) {
+            line->state = moves[i].next;
+            return 0;
+        }
+    if (line->state == BEFORE_NAME && c == '"')
         begin_name(line);
-    else if (line->state == BEFORE_NAME && c == '}')
-        line->state = DONE;
-    else if (line->state == AFTER_NAME && c == ':')
-        line->state = BEFORE_VALUE;
     else if (line->state == BEFORE_VALUE && strchr(",}]:", c) == NULL)
         begin_value(line, c);
-    else if (line->state == AFTER_VALUE && c == ',')
-        line->state = BEFORE_NAME;
-    else if (line->state == AFTER_VALUE && c == '}')
-        line->state = DONE;
     else
         return broken(err);
     return 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/e2b_call.h"
 
-#define CONNECT     "/v2/sandboxes/i1/connect"
-#define CODE        "e2b.runCode"
-#define LINE        "POST /execute"
-#define COUNT       "{\"type\":\"number_of_executions\",\"execution_count\":7}\n"
+#define CONNECT "/v2/sandboxes/i1/connect"
+#define CODE    "e2b.runCode"
+#define LINE    "POST /execute"
+#define COUNT                                                                  \
+    "{\"type\":\"number_of_executions\","                                      \
+    "\"execution_count\":7}\n"
 #define END         "{\"type\":\"end_of_execution\"}\n"
 #define OUT(text)   "{\"type\":\"stdout\",\"text\":\"" text "\"}\n"
 #define ERR(text)   "{\"type\":\"stderr\",\"text\":\"" text "\"}\n"
