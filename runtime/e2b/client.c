@@ -158,6 +158,7 @@ ebb_e2b *ebb_e2b_new(const ebb_e2b_config *config, ebb_err *err)
         set_default(&e2b->config.transfer_idle_ms, 60000);
         set_default(&e2b->config.stream_first_ms, 60000);
         set_default(&e2b->config.stream_idle_ms, 130000);
+        set_default(&e2b->config.extend_ms, 120000);
         e2b->user_agent =
             ebb_mem_dup(config->user_agent ? config->user_agent : "ebb");
         if (e2b->user_agent != NULL)

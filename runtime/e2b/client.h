@@ -48,6 +48,7 @@ typedef struct ebb_e2b_config {
     int64_t transfer_idle_ms; /* 60,000 */
     int64_t stream_first_ms;  /* 60,000 */
     int64_t stream_idle_ms;   /* 130,000 */
+    int64_t extend_ms;        /* 120,000: how often a long call extends */
 } ebb_e2b_config;
 
 ebb_e2b *ebb_e2b_new(const ebb_e2b_config *config, ebb_err *err);

@@ -8,16 +8,21 @@
 #include "e2b/control.h"
 #include "e2b/state.h"
 
-#define EXTEND_AGAIN_MS INT64_C(30000)
+/* Of one extension, and the least between two that fail. */
+#define EXTEND_TOTAL_MS 30000
+#define EXTEND_AGAIN_MS 5000
 
+/* Half of what is left, so that several failures fit before the end. */
 static void extension_plan(ebb_e2b_extension *extension)
 {
     const ebb_e2b_job *job = extension->job;
-    int64_t left = job->promised_end_ms - ebb_e2b_job_now(job);
+    int64_t wait = (job->promised_end_ms - ebb_e2b_job_now(job)) / 2;
 
-    ebb_loop_timer_start(extension->timer, left > 2 * EXTEND_AGAIN_MS
-                                               ? left / 2
-                                               : EXTEND_AGAIN_MS);
+    if (wait < EXTEND_AGAIN_MS)
+        wait = EXTEND_AGAIN_MS;
+    if (wait > job->e2b->config.extend_ms)
+        wait = job->e2b->config.extend_ms;
+    ebb_loop_timer_start(extension->timer, wait);
 }
 
 static void extended(void *context, ebb_e2b_transfer *transfer,
@@ -49,7 +54,7 @@ static void extend(void *context)
         .content_type = "application/json",
         .body = body,
         .body_n = (size_t)n,
-        .limits = { .total_ms = EXTEND_AGAIN_MS },
+        .limits = { .total_ms = EXTEND_TOTAL_MS },
         .context = extension,
         .on_done = extended,
     };
