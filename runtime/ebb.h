@@ -48,7 +48,7 @@ typedef struct ebb_config {
     size_t size;
     bool local;             /* use the local sandbox service (EBB_LOCAL=1) */
     const char *api_key;    /* E2B_API_KEY, read at the first call */
-    const char *api_url;    /* E2B_API_URL */
+    const char *api_url;    /* E2B_API_URL; SSL_CERT_FILE for its TLS */
     const char *sandbox_url; /* E2B_SANDBOX_URL */
     const char *domain;     /* E2B_DOMAIN, "e2b.app" */
     const char *state_dir;  /* of the local service: EBB_STATE */

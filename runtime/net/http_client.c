@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -162,6 +163,7 @@ static void clear(ebb_http_client *client)
     curl_multi_cleanup(client->multi);
     ebb_loop_timer_free(client->timer);
     ebb_loop_timer_free(client->later);
+    ebb_mem_free(client->ca_file);
     ebb_mem_free(client);
 }
 
@@ -240,6 +242,7 @@ ebb_http_client *ebb_http_client_new(ebb_loop *loop, ebb_err *err)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     ebb_http_client *client = ebb_mem_zero(sizeof *client);
+    const char *ca_file = getenv("SSL_CERT_FILE");
 
     pthread_once(&once, init_curl);
     if (client == NULL) {
@@ -251,8 +254,11 @@ ebb_http_client *ebb_http_client_new(ebb_loop *loop, ebb_err *err)
     client->multi = curl_multi_init();
     client->timer = ebb_loop_timer_new(loop, on_timeout, client);
     client->later = ebb_loop_timer_new(loop, on_later, client);
+    if (ca_file != NULL && *ca_file == '\0')
+        ca_file = NULL;
+    client->ca_file = ebb_mem_dup(ca_file);
     if (client->multi == NULL || client->timer == NULL ||
-        client->later == NULL) {
+        client->later == NULL || (ca_file != NULL && !client->ca_file)) {
         clear(client);
         ebb_err_set(err, EBB_NO_MEMORY, "HTTP client");
         return NULL;

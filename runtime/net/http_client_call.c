@@ -255,6 +255,9 @@ static void set_options(ebb_http_call *call, const ebb_http_request *request)
                      (long)call->limits.connect_ms);
     /* Ending a call must not wait for a name server that is silent. */
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+    /* libcurl's own programs read it, the library does not. */
+    if (call->client->ca_file != NULL)
+        curl_easy_setopt(easy, CURLOPT_CAINFO, call->client->ca_file);
     if (request->accept_gzip)
         curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
     if (request->socket_path != NULL)

@@ -6,8 +6,8 @@
  * libcurl's multi handle and who is called when; http_client_socket.c the
  * descriptors that libcurl wants watched; http_client_call.c makes a call of a
  * request and records what libcurl says; http_client_head.c keeps the answer's
- * head; http_client_limits.c the deadlines; http_client_again.c begins anew what
- * was not seen; http_client_error.c names what went wrong.
+ * head; http_client_limits.c the deadlines; http_client_again.c begins anew
+ * what was not seen; http_client_error.c names what went wrong.
  */
 
 #include "net/http_client.h"
@@ -29,6 +29,7 @@ struct ebb_http_client {
     ebb_loop *loop;
     CURLM *multi;
     ebb_loop_timer *timer; /* libcurl's */
+    char *ca_file;         /* SSL_CERT_FILE when the client was made */
     ebb_loop_timer *later; /* delivers what was recorded outside a turn */
     ebb_http_call *calls;
     ebb_http_call *ready; /* something was recorded, in order */
