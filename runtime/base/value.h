@@ -98,9 +98,9 @@ EBB_API bool ebb_value_next(const ebb_value *object, void **place,
 
 /*
  * Parses strict JSON: duplicate keys, integers beyond int64, bytes that are
- * not UTF-8, more than values_max values (0: 1,000,000) or deeper nesting than
- * EBB_VALUE_DEPTH_MAX are EBB_PROTOCOL with the place; the values are counted
- * before anything is built.
+ * not UTF-8 or deeper nesting than EBB_VALUE_DEPTH_MAX are EBB_PROTOCOL with
+ * the place. More than values_max values (0: 1,000,000), counted before
+ * anything is built, are EBB_LIMIT_EXCEEDED.
  */
 EBB_API ebb_value *ebb_value_parse(const char *text, size_t n,
                                    size_t values_max, ebb_err *err);

@@ -64,7 +64,7 @@ int ebb_value_scan(const char *text, size_t n, size_t values_max,
             break; /* even if the last turns out to be a key */
     }
     if (values > values_max)
-        return ebb_err_set(err, EBB_PROTOCOL,
+        return ebb_err_set(err, EBB_LIMIT_EXCEEDED,
                            "JSON of more than %zu values (at byte %zu)",
                            values_max, i);
     return 0;

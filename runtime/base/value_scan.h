@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 /*
- * EBB_PROTOCOL if text has more than values_max values (an object's keys are
- * not values) or nests deeper than depth_max.
+ * EBB_LIMIT_EXCEEDED if text has more than values_max values (an object's keys
+ * are not values), EBB_PROTOCOL if it nests deeper than depth_max.
  */
 int ebb_value_scan(const char *text, size_t n, size_t values_max,
                    size_t depth_max, ebb_err *err);

@@ -114,7 +114,7 @@ static void values_are_counted_before_anything_is_built(void **state)
         memcpy(text + 1 + 5 * i, "null,", 5);
     text[5 * count] = ']';
     assert_null(ebb_value_parse(text, 5 * count + 1, 0, &err));
-    assert_int_equal(err.code, EBB_PROTOCOL);
+    assert_int_equal(err.code, EBB_LIMIT_EXCEEDED);
     assert_non_null(strstr(err.msg, "1000000 values"));
     free(text);
 }
