@@ -157,6 +157,15 @@ function scripted.stop_all()
   running = {}
 end
 
+-- The gzip form of a text.
+function scripted.gzip(text)
+  local path = os.tmpname()
+  write_file(path, text)
+  local packed = shell("gzip -nc " .. path)
+  os.remove(path)
+  return packed
+end
+
 -- ---- the client ----
 
 -- No waits worth the name between attempts, no jitter, a second of patience.

@@ -11,6 +11,8 @@ import urllib.parse
 
 FIRST = "ibox"  # exists from the start
 KEY_FIELD = "_render_tasks_idempotency_key"
+INSIDE = ("/process.Process/", "/filesystem.Filesystem/", "/execute", "/files",
+          "/health")
 EXECUTING = ("/process.Process/Start", "/execute")
 
 
@@ -256,8 +258,7 @@ class Service:
 
     def answer(self, request):
         with self.lock:
-            if (request.path in ("/execute", "/files", "/health") or
-                    "." in request.path.split("/")[1]):
+            if request.path.startswith(INSIDE):
                 return self.inside(request)
             return self.control(request)
 
