@@ -260,7 +260,8 @@ end
 
 -- Everything in order: { kind = "connection", connection, alpn }, { kind =
 -- "request", connection, method, path, query, headers, body, whole, executed,
--- at }, { kind = "end", connection, by = "client" or "server" }.
+-- at }, { kind = "answer", head, body }, { kind = "end", connection, by =
+-- "client" or "server" }.
 function methods:log()
   local entries = {}
   for line in (read_file(self.dir .. "/log") or ""):gmatch "([^\n]*)\n" do
@@ -276,6 +277,19 @@ function methods:requests(line)
     if entry.kind == "request" and (not line
         or (entry.method .. " " .. entry.path):find("^" .. line .. "$")) then
       found[#found + 1] = entry
+    end
+  end
+  return found
+end
+
+-- The last answer to a "METHOD /path": how many bytes its head and its body
+-- have, before any fault.
+function methods:sent(line)
+  local found
+  for _, entry in ipairs(self:log()) do
+    if entry.kind == "answer" and entry.method .. " " .. entry.path == line
+    then
+      found = entry
     end
   end
   return found

@@ -210,7 +210,7 @@ class Connection:
             if "raw" in rule:
                 self.send(rule, rule["raw"].encode("latin-1"))
             else:
-                self.send_answer(rule, answer, pieces)
+                self.send_answer(request, rule, answer, pieces)
 
     def pieces(self, request, rule, answer):
         """The body as bytes and pauses (ms)."""
@@ -227,7 +227,7 @@ class Connection:
         return [event["pause"] if "pause" in event else write(event)
                 for event in events if not any(k in event for k in drop)]
 
-    def send_answer(self, rule, answer, pieces):
+    def send_answer(self, request, rule, answer, pieces):
         size = sum(len(p) for p in pieces if isinstance(p, bytes))
         framing = rule.get("framing",
                            "length" if answer.events is None else "chunked")
@@ -245,6 +245,9 @@ class Connection:
         for name, value in headers.items():
             head += "%s: %s\r\n" % (name, value)
         head = (head + "\r\n").encode("latin-1")
+        self.server.log(kind="answer", connection=self.number,
+                        path=request.path, method=request.method,
+                        head=len(head), body=size)
         if "cut_head" in rule:
             self.send(rule, head[:rule["cut_head"]])
             self.act(rule.get("with", "close"))
