@@ -28,7 +28,7 @@ VERSION := $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || \
 B := build$(if $(SANITIZE),/$(if $(findstring address,$(SANITIZE)),asan,$(SANITIZE)))
 
 PKGS := lua5.4 libcurl libuv zlib jansson libprotobuf-c libmicrohttpd \
-        libcrypto
+        libcrypto sqlite3
 WARN := -Werror -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 \
         -Wwrite-strings -Wstrict-prototypes -Wmissing-prototypes \
         -Wpointer-arith -Wcast-qual -Wimplicit-fallthrough
