@@ -8,6 +8,7 @@
 
 #include "e2b/connection.h"
 #include "e2b/extension.h"
+#include "e2b/probe.h"
 #include "e2b/process.h"
 #include "e2b/stdin.h"
 #include "net/loop.h"
@@ -23,8 +24,9 @@ typedef struct ebb_e2b_running {
     ebb_e2b_extension extension;
     ebb_e2b_stdin input;
     ebb_e2b_transfer *kill; /* SendSignal under way */
-    ebb_code ending; /* TIMEOUT or CANCELLED once that has begun, else OK */
-    ebb_err broken;  /* what made us stop reading the stream */
+    ebb_code ending;     /* TIMEOUT or CANCELLED once that has begun, else OK */
+    ebb_e2b_probe probe; /* after the stream broke */
+    ebb_err broken;      /* what made us stop reading the stream */
 } ebb_e2b_running;
 
 /* The stream is over: ends the job, or connects again after a refusal. */
@@ -35,4 +37,4 @@ void ebb_e2b_running_done(ebb_e2b_running *c, ebb_e2b_transfer *transfer,
 void ebb_e2b_running_end_early(ebb_e2b_running *c);
 
 /* outcome_unknown, with the output so far in details. */
-void ebb_e2b_running_fail_unknown(ebb_e2b_running *c, const char *why);
+void ebb_e2b_running_unknown(ebb_e2b_running *c, const char *why);

@@ -40,14 +40,30 @@ static void fail(ebb_e2b_running *c, const ebb_err *err, bool may_still_run)
     ebb_e2b_job_fail(&c->job, err, details_of(c, may_still_run));
 }
 
-void ebb_e2b_running_fail_unknown(ebb_e2b_running *c, const char *why)
+void ebb_e2b_running_unknown(ebb_e2b_running *c, const char *why)
 {
     ebb_err err = { 0 };
 
     ebb_err_set(&err, EBB_OUTCOME_UNKNOWN,
                 "%s: %s; the command may have run, and is not sent again",
                 c->job.subject, why);
-    fail(c, &err, !c->process.ended);
+    fail(c, &err, !c->process.ended && !c->probe.ended);
+}
+
+static void probed(ebb_e2b_job *job)
+{
+    ebb_e2b_running *c = (ebb_e2b_running *)job;
+
+    ebb_e2b_running_unknown(c, c->probe.why);
+}
+
+/* Without its end the question is what became of the sandbox. */
+static void fail_unknown(ebb_e2b_running *c, const char *why)
+{
+    if (c->process.ended)
+        ebb_e2b_running_unknown(c, why);
+    else
+        ebb_e2b_probe_start(&c->probe, &c->job, why, probed);
 }
 
 /*
@@ -154,7 +170,7 @@ static void fail_unstarted(ebb_e2b_running *c)
         ebb_err_set(&err, ebb_e2b_error_file_code(code), "%s: %s",
                     c->job.subject, words);
     if (err.code == EBB_SERVER)
-        ebb_e2b_running_fail_unknown(c, words[0] ? words : "the stream failed");
+        fail_unknown(c, words[0] ? words : "the stream failed");
     else
         ebb_e2b_job_fail(&c->job, &err, NULL);
 }
@@ -166,21 +182,19 @@ static void stream_closed(ebb_e2b_running *c)
     ebb_err err = { 0 };
 
     if (ebb_connect_finish(&p->reader, &err) != 0 || !p->finished) {
-        ebb_e2b_running_fail_unknown(
-            c, p->ended ? "the stream was cut after the end event"
-                        : "the stream ended without an end event");
+        fail_unknown(c, p->ended ? "the stream was cut after the end event"
+                                 : "the stream ended without an end event");
     } else if (p->code == EBB_CONNECT_DEADLINE_EXCEEDED && c->timeout_ms > 0) {
         fail_timeout(c, false);
     } else if (p->code != EBB_CONNECT_OK && !p->started) {
         fail_unstarted(c);
     } else if (p->code != EBB_CONNECT_OK) {
         ebb_e2b_error_quote(&c->job, p->message, strlen(p->message), words);
-        ebb_e2b_running_fail_unknown(c, words[0] ? words : "the stream failed");
+        fail_unknown(c, words[0] ? words : "the stream failed");
     } else if (!p->ended) {
-        ebb_e2b_running_fail_unknown(c,
-                                     "the stream ended without an end event");
+        fail_unknown(c, "the stream ended without an end event");
     } else if (c->input.failed) {
-        ebb_e2b_running_fail_unknown(c, "stdin was not delivered whole");
+        fail_unknown(c, "stdin was not delivered whole");
     } else {
         finish(c);
     }
@@ -198,13 +212,13 @@ void ebb_e2b_running_done(ebb_e2b_running *c, ebb_e2b_transfer *transfer,
         if (ebb_e2b_transfer_status(transfer) == 200)
             stream_closed(c);
         else if (!ebb_e2b_refused(&c->job, transfer, why))
-            ebb_e2b_running_fail_unknown(c, why);
+            fail_unknown(c, why);
     } else if (!ebb_e2b_transfer_was_sent(transfer)) {
         err = *failure;
         ebb_err_wrap(&err, "%s", c->job.subject);
         ebb_e2b_job_fail(&c->job, &err, NULL);
     } else {
-        ebb_e2b_running_fail_unknown(
-            c, c->broken.code != EBB_OK ? c->broken.msg : failure->msg);
+        fail_unknown(c,
+                     c->broken.code != EBB_OK ? c->broken.msg : failure->msg);
     }
 }

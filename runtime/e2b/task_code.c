@@ -14,6 +14,7 @@
 #include "e2b/errors.h"
 #include "e2b/inputs.h"
 #include "e2b/interpreter.h"
+#include "e2b/probe.h"
 #include "e2b/result.h"
 #include "e2b/state.h"
 
@@ -25,7 +26,8 @@ typedef struct coding {
     bool streaming;     /* job.transfer is the execution's stream */
     ebb_loop_timer *timer;
     ebb_e2b_extension extension;
-    ebb_err broken; /* what made us stop reading the stream */
+    ebb_e2b_probe probe; /* after the stream broke */
+    ebb_err broken;      /* what made us stop reading the stream */
 } coding;
 
 /* ---- how it ends ---- */
@@ -45,14 +47,31 @@ static void fail(coding *c, const ebb_err *err)
     ebb_e2b_job_fail(&c->job, err, details_of(c, !c->execution.ended));
 }
 
-static void fail_unknown(coding *c, const char *why)
+static void unknown(coding *c, const char *why)
 {
     ebb_err err = { 0 };
 
     ebb_err_set(&err, EBB_OUTCOME_UNKNOWN,
                 "%s: %s; the code may have run, and is not sent again",
                 c->job.subject, why);
-    fail(c, &err);
+    ebb_e2b_job_fail(&c->job, &err,
+                     details_of(c, !c->execution.ended && !c->probe.ended));
+}
+
+static void probed(ebb_e2b_job *job)
+{
+    coding *c = (coding *)job;
+
+    unknown(c, c->probe.why);
+}
+
+/* Without its end the question is what became of the sandbox. */
+static void fail_unknown(coding *c, const char *why)
+{
+    if (c->execution.ended)
+        unknown(c, why);
+    else
+        ebb_e2b_probe_start(&c->probe, &c->job, why, probed);
 }
 
 static void finish(coding *c)
@@ -130,6 +149,10 @@ static void cancel(ebb_e2b_job *job)
     bool sent = c->streaming && ebb_e2b_transfer_was_sent(job->transfer);
     ebb_err err = { 0 };
 
+    if (c->probe.under_way) {
+        unknown(c, c->probe.why);
+        return;
+    }
     ebb_err_set(&err, EBB_CANCELLED, "%s: the code was cancelled",
                 job->subject);
     if (sent)

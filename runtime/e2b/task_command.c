@@ -113,8 +113,10 @@ static void cancel(ebb_e2b_job *job)
 
     if (c->ending != EBB_OK) {
         c->ending = EBB_CANCELLED; /* already being killed */
+    } else if (c->probe.under_way) {
+        ebb_e2b_running_unknown(c, c->probe.why);
     } else if (sent && !c->process.started) {
-        ebb_e2b_running_fail_unknown(
+        ebb_e2b_running_unknown(
             c, "cancelled before the command showed its start");
     } else if (sent) {
         stop(c, EBB_CANCELLED);

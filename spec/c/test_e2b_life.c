@@ -86,6 +86,7 @@ static void a_stream_that_says_nothing_is_unknown(void **state)
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         rig *r = open_limited(cases[i].limits);
+        rig_on(r, "GET", "/sandboxes/i1", 200, "{\"state\":\"running\"}");
         /* Not even a head when nothing is to come. */
         rig_add(r, (rig_rule){ .method = "POST",
                                .path = START_PATH,

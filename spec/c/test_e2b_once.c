@@ -183,6 +183,63 @@ static void nobody_there_is_a_network_error_and_nothing_ran(void **state)
     rig_close(r);
 }
 
+static void a_broken_stream_says_what_became_of_the_sandbox(void **state)
+{
+    static const struct {
+        int status;
+        const char *body, *said;
+        bool may_still_run;
+    } cases[] = {
+        { 404, "{\"message\":\"Sandbox doesn't exist\"}", "has ended", false },
+        { 200, "{\"state\":\"running\"}", "still runs", true },
+        { 200, "{\"state\":\"paused\"}", "is paused", true },
+        { 500, "{}", "may have run", true },
+        { 200, "[", "may have run", true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rig *r = open_connected();
+        ON_START(r, RIG_CUT, START OUT_HI);
+        rig_on(r, "GET", "/sandboxes/i1", cases[i].status, cases[i].body);
+        rig_call *call = rig_call_task(r, RUN, IN(""));
+        assert_code(call, EBB_OUTCOME_UNKNOWN);
+        if (strstr(call->err.msg, cases[i].said) == NULL)
+            fail_msg("%s", call->err.msg);
+        assert_int_equal(rig_bool(call->details, "mayStillRun"),
+                         cases[i].may_still_run);
+        rig_call_free(call);
+        rig_close(r);
+    }
+}
+
+static void a_probe_without_answer_delays_nothing_for_long(void **state)
+{
+    rig *r = open_connected();
+    int64_t began = ebb_clock_steady_ms(ebb_clock_real()), took;
+    rig_call *call;
+
+    (void)state;
+    ON_START(r, RIG_CUT, START OUT_HI);
+    rig_add(r, (rig_rule){ .method = "GET",
+                           .path = "/sandboxes/i1",
+                           .how = RIG_SILENT });
+    call = rig_call_task(r, RUN, IN(""));
+    took = ebb_clock_steady_ms(ebb_clock_real()) - began;
+    assert_code(call, EBB_OUTCOME_UNKNOWN);
+    assert_in_range(took, 500, 1000);
+    rig_call_free(call);
+    call = NULL;
+    ON_START(r, RIG_CUT, START OUT_HI);
+    call = rig_start(r, RUN, IN(""));
+    rig_turn(r, 60);
+    assert_false(call->ended);
+    call->attempt.cancel(&call->attempt);
+    assert_code(call, EBB_OUTCOME_UNKNOWN);
+    rig_call_free(call);
+    rig_close(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +251,8 @@ int main(void)
         cmocka_unit_test(
             the_intent_comes_after_the_connect_and_before_the_bytes),
         cmocka_unit_test(nobody_there_is_a_network_error_and_nothing_ran),
+        cmocka_unit_test(a_broken_stream_says_what_became_of_the_sandbox),
+        cmocka_unit_test(a_probe_without_answer_delays_nothing_for_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
