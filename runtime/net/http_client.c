@@ -9,9 +9,6 @@
 
 #include "base/mem.h"
 
-/* Connections that are kept open without a call. */
-#define IDLE_CONNECTIONS_MAX 64L
-
 /* ---- the list of calls with something to deliver ---- */
 
 void ebb_http_call_ready(ebb_http_call *call)
@@ -151,6 +148,8 @@ static void take_finished(ebb_http_client *client)
             continue;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
         call->result = message->data.result;
+        if (call->result == CURLE_OK)
+            ebb_http_idle_note(call);
         ebb_http_call_stop(call); /* message is gone with this */
         if (call->result == CURLE_OK || call->failed || !call->reused ||
             !ebb_http_again(call))
@@ -269,7 +268,7 @@ ebb_http_client *ebb_http_client_new(ebb_loop *loop, ebb_err *err)
     curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timer);
     curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
     curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS,
-                      IDLE_CONNECTIONS_MAX);
+                      (long)EBB_HTTP_IDLE_MAX);
     return client;
 }
 

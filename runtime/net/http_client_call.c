@@ -26,7 +26,6 @@ static int on_connected(void *context, char *remote, char *local,
     (void)remote;
     (void)local;
     (void)remote_port;
-    (void)local_port;
     /* libcurl begins again when a reused connection dies before the answer. It
      * would ask for a rewind only if a byte had reached the socket; one that
      * it has taken is enough for us. */
@@ -35,6 +34,9 @@ static int on_connected(void *context, char *remote, char *local,
     if (!call->connected && !call->again) {
         curl_easy_getinfo(call->easy, CURLINFO_NUM_CONNECTS, &connects);
         call->reused = connects == 0;
+        if (call->reused &&
+            !ebb_http_idle_is_quiet(call->client, local_port))
+            return CURL_PREREQFUNC_ABORT;
     }
     call->connected = true;
     call->active_ms = now(call);

@@ -6,8 +6,9 @@
  * libcurl's multi handle and who is called when; http_client_socket.c the
  * descriptors that libcurl wants watched; http_client_call.c makes a call of a
  * request and records what libcurl says; http_client_head.c keeps the answer's
- * head; http_client_limits.c the deadlines; http_client_again.c begins anew
- * what was not seen; http_client_error.c names what went wrong.
+ * head; http_client_limits.c the deadlines; http_client_idle.c looks at kept
+ * connections; http_client_again.c begins anew what was not seen;
+ * http_client_error.c names what went wrong.
  */
 
 #include "net/http_client.h"
@@ -25,6 +26,14 @@
 /* The heads of one answer together, 1xx included. */
 #define EBB_HTTP_HEAD_MAX 65536
 
+/* Connections that are kept open without a call. */
+#define EBB_HTTP_IDLE_MAX 64
+
+typedef struct ebb_http_idle {
+    int port; /* its own; 0: none */
+    int fd;
+} ebb_http_idle;
+
 struct ebb_http_client {
     ebb_loop *loop;
     CURLM *multi;
@@ -34,6 +43,8 @@ struct ebb_http_client {
     ebb_http_call *calls;
     ebb_http_call *ready; /* something was recorded, in order */
     ebb_http_call **ready_end;
+    ebb_http_idle idle[EBB_HTTP_IDLE_MAX];
+    size_t idle_next; /* the place of the oldest */
     unsigned depth; /* of turns on the stack */
     bool freed;
 };
@@ -165,6 +176,14 @@ void ebb_http_again_note(ebb_http_call *call, int fd);
  * its body. Returns whether it did.
  */
 bool ebb_http_again(ebb_http_call *call);
+
+/* ---- http_client_idle.c ---- */
+
+/* The call is complete: its connection, if it is kept, is idle now. */
+void ebb_http_idle_note(ebb_http_call *call);
+
+/* Whether nothing has come on an idle connection, by its local port. */
+bool ebb_http_idle_is_quiet(const ebb_http_client *client, int port);
 
 /* ---- http_client_error.c ---- */
 

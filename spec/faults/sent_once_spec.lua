@@ -165,8 +165,9 @@ describe("class none on kept connections", function()
   after_each(scripted.stop_all)
 
   -- Both calls go over one connection, which ends between them.
-  local function call_twice(task, after)
-    local s = scripted.start { { on = task.on, times = 1, after = after } }
+  local function call_twice(task, after, raw)
+    local s = scripted.start { { on = task.on, times = 1, after = after,
+      after_raw = raw } }
     local answer = s:run(([[
       local e2b, cjson = require "e2b", require "cjson"
       local input = cjson.decode %q
@@ -186,6 +187,16 @@ describe("class none on kept connections", function()
       call_twice(task, "close")
       call_twice(task, "reset")
     end)
+  end
+
+  for _, task in ipairs(tasks) do
+    it(("runs %s, one execution, though the idle connection said more: a 408, "
+      .. "the same answer again"):format(task.name), function()
+        call_twice(task, "close", "HTTP/1.1 408 Request Time-out\r\n"
+          .. "Content-Length: 0\r\nConnection: close\r\n\r\n")
+        call_twice(task, "hold", "HTTP/1.1 200 OK\r\n"
+          .. "Content-Length: 2\r\n\r\n[]")
+      end)
   end
 
   it("runs each of 90 commands at most once, and tells which, while "

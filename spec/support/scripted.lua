@@ -35,7 +35,8 @@
 --   cut, cut_head   so many bytes of the body or head, then `with`: "close"
 --             (default), "reset" or "hold"
 --   raw       these bytes for an answer
---   after, after_ms  what happens to the connection behind a whole answer
+--   after, after_ms, after_raw   what happens to the connection behind a whole
+--             answer: when, after which bytes
 --
 -- The second table tells what the small E2B is like: page = n items a page,
 -- order = "asc", ignores_filter, honours_key = false, shows_after_lists = n

@@ -196,6 +196,7 @@ class Connection:
         self.answer(request, rule, answer)
         if rule.get("after"):
             time.sleep(rule.get("after_ms", 0) / 1000)
+            self.send(rule, rule.get("after_raw", "").encode("latin-1"))
             self.act(rule["after"])
 
     def answer(self, request, rule, answer):
