@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "e2b/transfer.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +16,8 @@
 
 struct ebb_e2b_transfer {
     ebb_e2b *e2b;
-    ebb_http_call *http;
+    ebb_http_call *http;            /* NULL after no_event */
+    ebb_loop_timer *first;          /* runs until a stream's first event */
     ebb_e2b_transfer_config config; /* callbacks and limits only */
     ebb_buf body;
     bool streams; /* a 200 whose body goes to on_body */
@@ -139,16 +141,43 @@ static void add_all(headers *all, const ebb_e2b *e2b,
 
 static void transfer_free(ebb_e2b_transfer *t)
 {
+    ebb_loop_timer_free(t->first);
     ebb_buf_clear(&t->body);
     ebb_mem_free(t);
 }
 
+static void end(ebb_e2b_transfer *t, const ebb_err *err)
+{
+    t->done = true;
+    t->config.on_done(t->config.context, t, err);
+    transfer_free(t);
+}
+
+/* The head came, and nothing after it. */
+static void no_event(void *context)
+{
+    ebb_e2b_transfer *t = context;
+    ebb_err err = { 0 };
+
+    ebb_http_cancel(t->http);
+    t->http = NULL;
+    ebb_err_set(&err, EBB_TIMEOUT, "no event came within %" PRId64 " ms",
+                t->config.limits.first_byte_ms);
+    end(t, &err);
+}
+
+/* The limit on the first byte is one on the first event of a stream. */
 static void on_head(void *context, ebb_http_call *call, int status)
 {
     ebb_e2b_transfer *t = context;
 
     (void)call;
     t->streams = status == 200 && t->config.on_body != NULL;
+    if (!t->streams || t->config.limits.first_byte_ms == 0)
+        return;
+    t->first = ebb_loop_timer_new(t->e2b->config.loop, no_event, t);
+    if (t->first != NULL)
+        ebb_loop_timer_start(t->first, t->config.limits.first_byte_ms);
 }
 
 static int on_body(void *context, ebb_http_call *call, const char *bytes,
@@ -157,8 +186,11 @@ static int on_body(void *context, ebb_http_call *call, const char *bytes,
     ebb_e2b_transfer *t = context;
 
     (void)call;
-    if (t->streams)
+    if (t->streams) {
+        ebb_loop_timer_free(t->first);
+        t->first = NULL;
         return t->config.on_body(t->config.context, bytes, n);
+    }
     /* Of an error's body the beginning is enough. */
     if (t->config.on_body != NULL && n > ANSWER_BYTES - t->body.n)
         n = ANSWER_BYTES - t->body.n;
@@ -178,11 +210,9 @@ static void on_done(void *context, ebb_http_call *call, const ebb_err *err)
     ebb_e2b_transfer *t = context;
 
     (void)call;
-    t->done = true;
     if (err != NULL && err->code == EBB_NETWORK && !ebb_http_was_sent(t->http))
         ebb_e2b_place_lost(t->e2b);
-    t->config.on_done(t->config.context, t, err);
-    transfer_free(t);
+    end(t, err);
 }
 
 static ebb_http_call *start(ebb_e2b_transfer *t,
@@ -262,13 +292,15 @@ void ebb_e2b_transfer_continue(ebb_e2b_transfer *transfer)
 
 int ebb_e2b_transfer_status(const ebb_e2b_transfer *transfer)
 {
-    return ebb_http_status(transfer->http);
+    return transfer->http == NULL ? 200 : ebb_http_status(transfer->http);
 }
 
 const char *ebb_e2b_transfer_header(const ebb_e2b_transfer *transfer,
                                     const char *name)
 {
-    return ebb_http_answer_header(transfer->http, name);
+    return transfer->http == NULL
+               ? NULL
+               : ebb_http_answer_header(transfer->http, name);
 }
 
 const ebb_buf *ebb_e2b_transfer_body(const ebb_e2b_transfer *transfer)
@@ -278,5 +310,5 @@ const ebb_buf *ebb_e2b_transfer_body(const ebb_e2b_transfer *transfer)
 
 bool ebb_e2b_transfer_was_sent(const ebb_e2b_transfer *transfer)
 {
-    return ebb_http_was_sent(transfer->http);
+    return transfer->http == NULL || ebb_http_was_sent(transfer->http);
 }

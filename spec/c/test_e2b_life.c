@@ -76,24 +76,28 @@ static void a_stream_that_says_nothing_is_unknown(void **state)
 {
     static const struct {
         ebb_e2b_config limits;
+        rig_how how;
         const char *body;
         size_t n;
     } cases[] = {
-        { { .stream_first_ms = 100 }, "", 0 },
-        { { .stream_idle_ms = 100 }, START OUT_HI, sizeof(START OUT_HI) - 1 },
+        { { .stream_first_ms = 100 }, RIG_SILENT, "", 0 },
+        { { .stream_first_ms = 100 }, RIG_HOLD, "", 0 },
+        { { .stream_idle_ms = 100 },
+          RIG_HOLD,
+          START OUT_HI,
+          sizeof(START OUT_HI) - 1 },
     };
 
     (void)state;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         rig *r = open_limited(cases[i].limits);
         rig_on(r, "GET", "/sandboxes/i1", 200, "{\"state\":\"running\"}");
-        /* Not even a head when nothing is to come. */
         rig_add(r, (rig_rule){ .method = "POST",
                                .path = START_PATH,
                                .status = 200,
                                .body = cases[i].body,
                                .n = cases[i].n,
-                               .how = i == 0 ? RIG_SILENT : RIG_HOLD });
+                               .how = cases[i].how });
         rig_call *call = rig_call_task(r, RUN, IN(""));
         assert_code(call, EBB_OUTCOME_UNKNOWN);
         assert_true(rig_bool(call->details, "mayStillRun"));

@@ -2,6 +2,7 @@
 -- createSandbox, getSandbox, pauseSandbox, resumeSandbox, killSandbox on a
 -- real service.
 
+local cjson = require "cjson"
 local tasks = require "support.tasks"
 
 local t
@@ -46,6 +47,25 @@ describe("createSandbox", function()
     local err, status = t:fails("createSandbox", { idempotencyKey = " \n" })
     assert.equal("invalid_input", err.code)
     assert.equal(2, status)
+  end)
+
+  it("makes one for eight processes that ask at once", function()
+    local out = t.ebb.dir .. "/ids"
+    os.execute(([[for i in 1 2 3 4 5 6 7 8; do
+      %s call e2b.createSandbox '{"idempotencyKey":"eight"}' >>%s &
+      done; wait]]):format(t.ebb:prefix(), out))
+    local ids, made, answers = {}, 0, 0
+    for line in io.lines(out) do
+      local box = cjson.decode(line)
+      ids[box.sandboxId] = true
+      made = made + (box.created and 1 or 0)
+      answers = answers + 1
+    end
+    assert.equal(8, answers)
+    local id = next(ids)
+    t.boxes[#t.boxes + 1] = id
+    assert.is_nil(next(ids, id))
+    assert.is_true(made >= 1)
   end)
 
   it("makes a new one after the key's sandbox was killed", function()
