@@ -71,19 +71,21 @@ for _, row in ipairs(tasks) do
         end)
     end
 
+    -- From the first byte: a server that closes before it may be proved not to
+    -- have seen the request, which then goes out again.
     it("is unknown, no execution, at each byte of the body that is read",
       function()
         local s = scripted.start()
         s:call(task, input)
-        local length = #s:requests(on)[1].body
+        local count = #s:requests(on)[1].body - 1
         s:stop()
         local rules = {}
-        for n = 1, length do
-          rules[n] = { on = on, times = 1, read = n - 1, act = "close" }
+        for n = 1, count do
+          rules[n] = { on = on, times = 1, read = n, act = "close" }
         end
         s = scripted.start(rules)
-        for n, code in ipairs(call_each(s, task, input, length)) do
-          assert.equal("outcome_unknown", code, n - 1)
+        for n, code in ipairs(call_each(s, task, input, count)) do
+          assert.equal("outcome_unknown", code, n)
         end
         assert.equal(0, s:executions())
       end)

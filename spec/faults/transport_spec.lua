@@ -86,6 +86,55 @@ describe("TLS", function()
     end)
 end)
 
+describe("an address", function()
+  it("that is IPv6 alone is reached, past a proxy too (C17)", function()
+    local s = scripted.start(nil, { address = "::1" })
+    local answer = s:call("e2b.runCommand", command,
+      { env = { http_proxy = "http://127.0.0.1:9" } })
+    assert.equal(0, answer.status, answer.errors)
+  end)
+
+  it("is the next one when the first is dead (C17)", function()
+    local s = scripted.start() -- localhost is ::1, too
+    s.url = s.url:gsub("127.0.0.1", "localhost")
+    local answer = s:call("e2b.runCommand", command)
+    assert.equal(0, answer.status, answer.errors)
+    assert.equal(1, s:executions())
+  end)
+end)
+
+describe("a host of the library (C15)", function()
+  for what, open in pairs { ["plain"] = scripted.start, ["TLS"] = start } do
+    it(("outlives a peer that goes in the middle of an upload, without "
+      .. "ignoring SIGPIPE: %s"):format(what), function()
+        for _, act in ipairs { "close", "reset" } do
+          local s = open { { on = "POST /files", read = 100000, act = act } }
+          local input = { sandboxId = "ibox", maxTotalBytes = 2097152,
+            files = { { path = "/tmp/x", content = ("x"):rep(100000) },
+              { path = "/tmp/y", content = ("y"):rep(5000) } } }
+          local answer = s:host(1, "e2b.writeFiles", input, trusted())
+          assert.equal(0, answer.status, answer.errors)
+          assert.same({ "outcome_unknown" }, answer.out.results)
+          assert.is_true(answer.out.signals)
+        end
+      end)
+  end
+
+  it("has 32 threads with a runtime each", function()
+    local s = start()
+    local answer = s:host(32, "e2b.runCommand", command, trusted())
+    assert.equal(0, answer.status, answer.errors)
+    assert.equal(32, #answer.out.results)
+    for _, result in ipairs(answer.out.results) do
+      assert.equal("ok", result)
+    end
+    assert.equal(32, s:executions())
+    assert.is_true(answer.out.signals)
+    -- libuv has one pipe for the whole process, for good.
+    assert.is_true(answer.out.descriptors <= 2, answer.out.descriptors)
+  end)
+end)
+
 describe("a proxy in the environment", function()
   local function proxy(rules)
     return scripted.start(rules)

@@ -41,7 +41,7 @@
 -- The second table tells what the small E2B is like: page = n items a page,
 -- order = "asc", ignores_filter, honours_key = false, shows_after_lists = n
 -- (a new sandbox is listed late), v1 (no /v2 routes), certificate = a PEM file
--- (serves TLS).
+-- (serves TLS), address = "::1".
 
 local cjson = require "cjson"
 local system = require "system"
@@ -140,8 +140,10 @@ function scripted.start(rules, service)
     error("the server did not start", 2)
   end
   self.port = tonumber(port)
-  self.url = ("%s://127.0.0.1:%d"):format(
-    service and service.certificate and "https" or "http", self.port)
+  service = service or {}
+  self.url = ("%s://%s:%d"):format(service.certificate and "https" or "http",
+    service.address and "[" .. service.address .. "]" or "127.0.0.1",
+    self.port)
   return self
 end
 
@@ -240,6 +242,17 @@ end
 -- A script, as `ebb run` runs it.
 function methods:run(script, options)
   return self:ebb("run -", script, options)
+end
+
+-- As a host of libebb does it, in n threads with a runtime each: see host.py.
+function methods:host(n, task, input, options)
+  local place = self:place()
+  options = options or {}
+  shell(("env %s timeout %d python3 -B spec/support/host.py %s/libebb.so %d "
+    .. "%s %s >%s.out 2>%s.err; echo $? >%s.status"):format(
+    environment(self, options), CALL_S, build, n, task,
+    quote(cjson.encode(input)), place, place, place))
+  return result_of(place)
 end
 
 -- The same call in n processes at once; their results in order.

@@ -59,7 +59,10 @@ class Server:
         self.log_file = open(directory + "/log", "a", encoding="latin-1")
         self.lock = threading.Lock()
         self.connections = []
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        address = self.options.get("address", "127.0.0.1")
+        self.listener = socket.create_server(
+            (address, 0), backlog=64,
+            family=socket.AF_INET6 if ":" in address else socket.AF_INET)
         self.tls = None
         if "certificate" in self.options:
             self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
