@@ -132,6 +132,19 @@ static int read_target(const ebb_e2b_job *job, const ebb_value *json,
 
 static void connect(ebb_e2b_job *job);
 
+/* What was there a moment ago has ended; it is not a wrong id. */
+static void fail_connect(ebb_e2b_job *job, const ebb_e2b_answer *answer)
+{
+    ebb_err err = *answer->err;
+
+    if (answer->status == 404 && job->refused)
+        ebb_err_set_status(&err, err.code, err.status,
+                           "%s has ended since it was last used (killed, or "
+                           "its time was up); nothing was executed",
+                           job->subject);
+    ebb_e2b_job_fail(job, &err, NULL);
+}
+
 static void on_answer(ebb_e2b_job *job, const ebb_e2b_answer *answer)
 {
     ebb_err err = { 0 };
@@ -148,7 +161,7 @@ static void on_answer(ebb_e2b_job *job, const ebb_e2b_answer *answer)
     }
     if (answer->err != NULL) {
         ebb_e2b_connection_drop(job->e2b, job->sandbox_id);
-        ebb_e2b_job_fail(job, answer->err, NULL);
+        fail_connect(job, answer);
         return;
     }
     if (read_target(job, answer->json, &job->target, &err) != 0) {
