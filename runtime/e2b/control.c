@@ -55,6 +55,8 @@ static void on_done(void *context, ebb_e2b_transfer *transfer,
     ebb_err err = { 0 };
 
     job->transfer = NULL;
+    if (failure != NULL && ebb_e2b_job_begin_again(job, transfer, failure))
+        return;
     if (failure != NULL) {
         err = *failure;
         ebb_err_wrap(&err, "%s", job->subject);
@@ -97,6 +99,7 @@ void ebb_e2b_control_start(ebb_e2b_job *job, const ebb_e2b_control *control)
         config.content_type = "application/json";
     }
     job->on_answer = control->on_answer;
+    job->asked++;
     if (control->body != NULL && body == NULL)
         ebb_err_set(&err, EBB_NO_MEMORY, "request to E2B");
     else

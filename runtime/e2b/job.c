@@ -70,11 +70,31 @@ void ebb_e2b_job_start(ebb_attempt *attempt, size_t size, ebb_e2b_job_fn *begin,
     job->sandbox_id = id;
     snprintf(job->subject, sizeof job->subject, "sandbox%s%s", id ? " " : "",
              id ? id : "");
+    job->size = size;
     job->next = begin;
     job->clear = clear;
     attempt->state = job;
     attempt->cancel = cancel;
     ebb_e2b_place_wait(job);
+}
+
+bool ebb_e2b_job_begin_again(ebb_e2b_job *job,
+                             const ebb_e2b_transfer *transfer,
+                             const ebb_err *failure)
+{
+    if (failure->code != EBB_NETWORK || job->asked != 1 || job->begun_again ||
+        job->e2b->place.socket_path == NULL ||
+        ebb_e2b_transfer_was_sent(transfer))
+        return false;
+    if (job->clear != NULL)
+        job->clear(job);
+    memset((char *)job + sizeof *job, 0, job->size - sizeof *job);
+    job->asked = 0;
+    job->begun_again = true;
+    job->listing = NULL;
+    job->cancel = NULL;
+    ebb_e2b_place_wait(job);
+    return true;
 }
 
 void ebb_e2b_job_finish(ebb_e2b_job *job, ebb_value *result)

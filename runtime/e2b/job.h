@@ -37,10 +37,13 @@ struct ebb_e2b_job {
     const char *sandbox_id; /* of the input; NULL where there is none */
     char subject[96];       /* of messages: "sandbox i123" */
 
+    size_t size;          /* of the whole block */
     ebb_e2b_job_fn *next; /* what to do when the place is known */
     ebb_e2b_job *waits;   /* the next job that waits for the place */
 
     ebb_e2b_transfer *transfer; /* in flight, or NULL */
+    unsigned asked;             /* requests of the control plane so far */
+    bool begun_again;           /* once, by ebb_e2b_job_begin_again */
     ebb_e2b_answer_fn *on_answer;
     struct ebb_e2b_sandboxes *listing; /* under way, or NULL */
 
@@ -64,6 +67,15 @@ struct ebb_e2b_job {
  */
 void ebb_e2b_job_start(ebb_attempt *attempt, size_t size, ebb_e2b_job_fn *begin,
                        ebb_e2b_job_fn *clear);
+
+/*
+ * The local service ends when it is idle: if the job's very first request
+ * found nobody there and sent nothing, the service is looked for, or started,
+ * once more and the job begins again. False: it does not.
+ */
+bool ebb_e2b_job_begin_again(ebb_e2b_job *job,
+                             const ebb_e2b_transfer *transfer,
+                             const ebb_err *failure);
 
 /* Ends the attempt. result moves; NULL is EBB_NO_MEMORY. */
 void ebb_e2b_job_finish(ebb_e2b_job *job, ebb_value *result);

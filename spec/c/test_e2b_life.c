@@ -170,6 +170,66 @@ static void a_lost_service_is_looked_for_again(void **state)
     rig_close(r);
 }
 
+static void a_local_service_that_ended_is_begun_again_unseen(void **state)
+{
+    static const struct {
+        const char *task, *input, *line;
+    } cases[] = {
+        { "e2b.killSandbox", "{\"sandboxId\":\"i1\"}", "DELETE /sandboxes/i1" },
+        { RUN, IN(",\"stdin\":\"x\""), START_LINE },
+        { "e2b.writeFiles",
+          "{\"sandboxId\":\"i1\",\"files\":[{\"path\":\"a\","
+          "\"encoding\":\"base64\",\"content\":\"AP8=\"}]}",
+          "POST /files" },
+        { "e2b.runCode", "{\"sandboxId\":\"i1\",\"code\":\"1\"}",
+          "POST /execute" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rig *r = rig_open();
+        rig_go_local(r);
+        rig_on(r, "DELETE", "/sandboxes/i0", 204, "");
+        rig_on(r, "DELETE", "/sandboxes/i1", 204, "");
+        rig_on(r, "POST", CONNECT, 200, CONNECTED);
+        rig_add(r, (rig_rule){ .method = "POST",
+                               .path = START_PATH,
+                               .status = 200,
+                               BODY(START EXIT_3 FINISH) });
+        rig_on(r, "POST", "/files", 200, "[{}]");
+        rig_on(r, "POST", "/execute", 200, "{\"type\":\"end_of_execution\"}");
+        rig_call_free(
+            rig_call_task(r, "e2b.killSandbox", "{\"sandboxId\":\"i0\"}"));
+        rig_restart(r);
+        rig_turn(r, 20);
+        rig_call *call = rig_call_task(r, cases[i].task, cases[i].input);
+        assert_code(call, EBB_OK);
+        assert_int_equal(r->places, 2);
+        assert_int_equal(rig_count(r, cases[i].line), 1);
+        rig_call_free(call);
+        rig_close(r);
+    }
+}
+
+static void a_local_service_that_cannot_begin_is_an_error_once(void **state)
+{
+    rig *r = rig_open();
+    rig_call *call;
+
+    (void)state;
+    rig_go_local(r);
+    rig_call_free(
+        rig_call_task(r, "e2b.killSandbox", "{\"sandboxId\":\"i0\"}"));
+    unlink(r->socket_path);
+    ebb_http_server_close(r->server);
+    call = rig_call_task(r, RUN, IN(""));
+    assert_code(call, EBB_NETWORK);
+    assert_int_equal(r->places, 2);
+    rig_call_free(call);
+    rig_listen(r); /* for rig_close */
+    rig_close(r);
+}
+
 static void those_who_wait_for_the_place_all_go_on(void **state)
 {
     rig *r = rig_open();
@@ -204,6 +264,8 @@ int main(void)
         cmocka_unit_test(a_control_plane_that_says_nothing_is_a_timeout),
         cmocka_unit_test(a_file_that_stops_moving_is_a_timeout),
         cmocka_unit_test(a_lost_service_is_looked_for_again),
+        cmocka_unit_test(a_local_service_that_ended_is_begun_again_unseen),
+        cmocka_unit_test(a_local_service_that_cannot_begin_is_an_error_once),
         cmocka_unit_test(those_who_wait_for_the_place_all_go_on),
     };
 

@@ -6,6 +6,8 @@
  * one loop. The calls are in e2b_call.h.
  */
 
+#include <unistd.h>
+
 #include "support/e2b_script.h"
 
 static inline void rig_tell_place(rig *r)
@@ -15,6 +17,7 @@ static inline void rig_tell_place(rig *r)
         .api_url = r->url,
         .sandbox_url = r->url,
         .domain = "e2b.app",
+        .socket_path = *r->socket_path ? r->socket_path : NULL,
     };
 
     r->place_done(r->place_context, &place, NULL);
@@ -38,22 +41,36 @@ static inline void rig_listen(rig *r)
     ebb_err err = { 0 };
 
     ebb_http_server_config_init(&config);
-    config.host = "127.0.0.1";
+    if (r->local)
+        snprintf(r->socket_path, sizeof r->socket_path,
+                 "/tmp/ebb-rig-%d-%d.sock", (int)getpid(), r->listens++);
+    config.socket_path = r->local ? r->socket_path : NULL;
+    config.host = r->local ? NULL : "127.0.0.1";
     config.on_request = rig_request_came;
     config.context = r;
     r->server = ebb_http_server_open(r->loop, &config, &err);
     assert_non_null(r->server);
-    snprintf(r->url, sizeof r->url, "http://127.0.0.1:%d",
-             ebb_http_server_port(r->server));
+    if (!r->local)
+        snprintf(r->url, sizeof r->url, "http://127.0.0.1:%d",
+                 ebb_http_server_port(r->server));
 }
 
-/* The service ends and another one begins, at another port. */
+/* The service ends and another one begins, at another place. */
 static inline void rig_restart(rig *r)
 {
     ebb_http_server *old = r->server;
 
+    if (r->local)
+        unlink(r->socket_path);
     rig_listen(r);
     ebb_http_server_close(old);
+}
+
+/* From now on the service is a local one, at a Unix socket. */
+static inline void rig_go_local(rig *r)
+{
+    r->local = true;
+    rig_restart(r);
 }
 
 /* config: what of the client's configuration is not the default. */
@@ -93,6 +110,8 @@ static inline void rig_close(rig *r)
     ebb_loop_free(r->loop);
     for (size_t i = 0; i < r->requests_n; i++)
         ebb_buf_clear(&r->requests[i].body);
+    if (r->local)
+        unlink(r->socket_path);
     free(r->requests);
     free(r);
 }

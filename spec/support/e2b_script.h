@@ -60,6 +60,7 @@ typedef struct rig {
     ebb_e2b *e2b;
     ebb_registry *registry;
     char url[64];
+    char socket_path[64]; /* listened at instead of TCP; "": none */
     const char *api_key;
     rig_rule rules[RIG_RULES];
     size_t rules_n;
@@ -68,6 +69,8 @@ typedef struct rig {
     /* Called after each request was recorded, before it is answered. */
     void (*on_request)(struct rig *rig, rig_request *request);
     ebb_attempt_hooks hooks;
+    bool local; /* at a Unix socket, as the local service is */
+    int listens;
     int places;       /* how often find_place was asked */
     bool place_later; /* it answers when rig_tell_place is called */
     ebb_e2b_place_fn *place_done;
