@@ -15,9 +15,16 @@
 
 char *ebb_box_program_find(ebb_err *err)
 {
-    const char *path = getenv("PATH");
+    const char *path = getenv("PATH"), *set = getenv("EBB_BWRAP");
     const char *places[] = { path != NULL ? path : "", "/usr/bin:/bin" };
 
+    if (set != NULL && *set != '\0') {
+        if (access(set, X_OK) == 0)
+            return ebb_mem_dup(set);
+        ebb_err_set(err, EBB_UNSUPPORTED,
+                    "EBB_BWRAP names no program: %s", set);
+        return NULL;
+    }
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         for (const char *at = places[i]; *at != '\0';) {
             size_t n = strcspn(at, ":");

@@ -7,6 +7,8 @@
 
 #include "base/log.h"
 #include "net/loop.h"
+#include "sandbox/service/box.h"
+#include "sandbox/service/limits.h"
 #include "sandbox/service/options.h"
 #include "sandbox/service/service.h"
 
@@ -127,6 +129,27 @@ static int serve(ebb_loop *loop, ebb_options *options)
     return service != NULL ? 0 : fail(options, &err, EXIT_NO_SERVICE);
 }
 
+/* For doctor: whether anything can be isolated here, and what is limited. */
+static int check(void)
+{
+    ebb_limits_report limits;
+    ebb_err err;
+
+    if (ebb_box_check(&err) != 0) {
+        printf("error: %s\n", err.msg);
+        return EXIT_NO_SERVICE;
+    }
+    ebb_limits_describe(&limits);
+    printf("bubblewrap works; memory: %s; processes: %s; cpus: %s; disk: %s; "
+           "pause: %s\n",
+           limits.memory != NULL ? limits.memory : "not limited",
+           limits.pids != NULL ? limits.pids : "not limited",
+           limits.cpus != NULL ? limits.cpus : "not limited",
+           limits.disk != NULL ? limits.disk : "not limited",
+           limits.freeze != NULL ? limits.freeze : "not possible");
+    return 0;
+}
+
 static int run(ebb_options *options)
 {
     ebb_err err;
@@ -174,6 +197,8 @@ int main(int argc, char **argv)
         fputs(ebb_options_usage, stdout);
     else if (options.version)
         puts("ebb-sandboxd " EBB_VERSION);
+    else if (options.check)
+        status = check();
     else
         status = run(&options);
     ebb_options_clear(&options);

@@ -37,6 +37,7 @@ const char ebb_options_usage[] =
     "  --pool N              sandboxes to keep ready (not supported)\n"
     "  --ready-fd N          say there where it serves, or why not\n"
     "  --linger S            end after so many seconds without any use\n"
+    "  --check               say whether sandboxes can be isolated here\n"
     "  --version, --help\n";
 
 /* Decimal digits alone, from min to max. */
@@ -300,7 +301,8 @@ static int parse_one(ebb_options *o, char **argv, int *used, ebb_err *err)
     }
     o->help |= strcmp(arg, "--help") == 0;
     o->version |= strcmp(arg, "--version") == 0;
-    if (!o->help && !o->version)
+    o->check |= strcmp(arg, "--check") == 0;
+    if (!o->help && !o->version && !o->check)
         return ebb_err_set(err, EBB_INVALID_INPUT,
                            "unknown option '%s'; see --help", arg);
     return 0;

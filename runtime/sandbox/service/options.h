@@ -19,7 +19,7 @@ typedef struct ebb_options {
     char host[EBB_OPTIONS_HOST_BYTES];
     char *state_dir, *socket_path; /* absolute, owned */
     int ready_fd;    /* -1: none */
-    bool help, version;
+    bool help, version, check;
 } ebb_options;
 
 /* argv must outlive the options. */
