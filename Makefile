@@ -71,10 +71,12 @@ CLI_O     := $(call obj,$(CLI_C))
 AGENT_O   := $(patsubst %.c,$(B)/agent/%.o,$(AGENT_C))
 BENCHES   := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
 TESTS     := $(patsubst spec/c/%.c,$(B)/spec/%,$(TEST_C))
+FUZZ_C    := $(filter-out %/main.c,$(wildcard spec/fuzz/*.c))
+FUZZERS   := $(patsubst spec/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_C))
 
 PROGRAMS := $(B)/ebb $(B)/libexec/ebb-sandboxd $(B)/libexec/ebb-agent
-.PHONY: all setup demo test check unit spec peers bench soak lint format \
-        install uninstall clean help
+.PHONY: all setup demo test check unit spec peers bench soak fuzz fuzzers \
+        lint format install uninstall clean help
 
 ## all: build everything into build/
 all: $(PROGRAMS) $(B)/libebb.a $(B)/libebb.so $(B)/libebb_lua.a \
@@ -157,7 +159,9 @@ $(B)/spec/%: spec/c/%.c $(B)/libservice.a $(B)/libebb.a
 	@mkdir -p $(@D)
 	@echo "CC    $<"
 	$(Q)$(CC) $(EBB_CFLAGS) -Ispec $(CFLAGS) -MD -MP -o $@ $< \
-	  $(B)/libservice.a $(B)/libebb.a -lcmocka $(LIBS) -lseccomp
+	  $(filter %.o,$^) $(B)/libservice.a $(B)/libebb.a -lcmocka $(LIBS) \
+	  -lseccomp
+$(B)/spec/test_fuzz_corpus: $(call obj,$(FUZZ_C))
 
 # A test of the binding needs Lua besides, exported for C modules.
 $(B)/spec/test_lua_%: spec/c/test_lua_%.c $(B)/libebb_lua.a $(B)/libebb.a
@@ -170,6 +174,13 @@ $(B)/bench/%: bench/%.c $(B)/libebb.a
 	@mkdir -p $(@D)
 	@echo "CC    $<"
 	$(Q)$(CC) $(EBB_CFLAGS) $(CFLAGS) -o $@ $< $(B)/libebb.a $(LIBS)
+
+$(B)/fuzz/%: $(B)/obj/spec/fuzz/%.o spec/fuzz/main.c $(B)/libservice.a \
+    $(B)/libebb.a
+	@mkdir -p $(@D)
+	@echo "LINK  $@"
+	$(Q)$(CC) $(EBB_CFLAGS) $(CFLAGS) -fsanitize=fuzzer \
+	  -DEBB_FUZZ_TARGET=ebb_fuzz_$* -o $@ $^ $(LIBS) -lseccomp
 
 # --- what people type -----------------------------------------------------
 
@@ -202,6 +213,17 @@ peers: all
 ## soak: what is too long for test
 soak: all $(TESTS)
 	$(Q)bash spec/run.sh $(B) soak
+
+## fuzz: every reader of foreign bytes under libFuzzer, SECONDS=60 each
+fuzz: SECONDS ?= 60
+fuzz:
+	$(Q)sh .ci/setup clang libclang-rt-14-dev
+	$(Q)$(MAKE) --no-print-directory -j2 B=build/fuzz CC=clang \
+	  CFLAGS='-O1 -g -w' \
+	  SANITIZE=fuzzer-no-link,address,undefined fuzzers
+	$(Q)FILTER='$(FILTER)' bash spec/fuzz/run.sh build/fuzz '$(SECONDS)'
+fuzzers: $(FUZZERS)
+	@:
 
 ## lint: layers, header owners, sizes, luacheck, clang-tidy
 lint: $(GEN_H)
