@@ -52,6 +52,12 @@ EBB_API ebb_run_state ebb_run_get_state(const ebb_run *run);
 /* What it ended with: the result, or the error object. Borrowed, or NULL. */
 EBB_API const ebb_value *ebb_run_outcome(const ebb_run *run);
 
+/* The script is not the one it was begun with (by script_sha256). */
+EBB_API bool ebb_run_script_changed(const ebb_run *run);
+
+/* For script_sha256: the SHA-256 of bytes in hex, with its NUL. */
+EBB_API void ebb_run_sha256(const void *bytes, size_t n, char hex[65]);
+
 /* The wall clock at the last step boundary that was delivered, in ms. */
 EBB_API int64_t ebb_run_time_ms(const ebb_run *run);
 

@@ -32,6 +32,12 @@ typedef struct ebb_lua_config {
      */
     void (*before)(void *context);
     void *context;
+    /*
+     * The durable run that what is started executes: each call is a step of
+     * it. Borrowed; ended and closed by its owner, after the state. NULL:
+     * nothing is recorded.
+     */
+    ebb_run *run;
 } ebb_lua_config;
 
 EBB_API void ebb_lua_config_init(ebb_lua_config *config);
