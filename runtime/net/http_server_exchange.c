@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/http_server_private.h"
 
+#include <sys/socket.h>
+
 #include "base/mem.h"
+
+/* libmicrohttpd 0.9.75 polls edges, and after a reading that did not fill its
+ * buffer it believes that the next byte, or the end, makes another edge. An
+ * end that came together with the last bytes does not, and the connection
+ * would stand for ever. Closing what the client has closed anyway makes one. */
+static void show_end(const ebb_exchange *e)
+{
+    shutdown(ebb_exchange_fd(e), SHUT_RD);
+}
 
 static void on_left(void *context, unsigned events)
 {
@@ -11,6 +22,12 @@ static void on_left(void *context, unsigned events)
     ebb_loop_watch_set(e->watch, 0); /* told once */
     if (e->aborted)
         return;
+    if (e->past_head && !e->at_end) {
+        /* Not gone: what it has sent may be whole, and in the socket. */
+        e->half_closed = true;
+        show_end(e);
+        return;
+    }
     if (e->on_hangup != NULL)
         e->on_hangup(e->hangup_context, e);
     else
@@ -134,6 +151,8 @@ static enum MHD_Result at_head(ebb_exchange *e)
         return MHD_YES;
     }
     e->past_head = true;
+    if (ebb_exchange_expects_body(e))
+        watch_client(e);
     return MHD_YES;
 }
 
@@ -145,12 +164,16 @@ static enum MHD_Result in_body(ebb_exchange *e, const char *bytes, size_t *n)
     }
     ebb_exchange_take_piece(e, bytes, *n);
     *n = 0;
+    if (e->half_closed)
+        show_end(e);
     return e->aborted ? MHD_NO : MHD_YES;
 }
 
 static enum MHD_Result at_end(ebb_exchange *e)
 {
     e->at_end = true;
+    if (e->half_closed && e->watch != NULL)
+        ebb_loop_watch_set(e->watch, EBB_HANGUP); /* now it is told */
     if (!e->paused)
         ebb_exchange_take_end(e);
     if (e->aborted)

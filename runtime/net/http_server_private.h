@@ -56,6 +56,7 @@ struct ebb_exchange {
     bool offered;   /* on_request was called */
     bool past_head; /* libmicrohttpd reads the body, or there is none */
     bool at_end;    /* the whole request is here */
+    bool half_closed; /* in the body: the client sends no more than is here */
     bool suspended;
     bool aborted;
     bool closed; /* on_close is being told */

@@ -264,6 +264,28 @@ static void a_client_that_leaves_in_its_body_closes_the_exchange(void **state)
     await(f, &f->closed, 2);
 }
 
+/* The end of what it sends comes with the last bytes, in one wake. */
+static void a_body_that_a_half_close_cuts_closes_the_exchange(void **state)
+{
+    static const char *const paths[] = { "/body", "/now" };
+    fixture *f = *state;
+
+    for (int i = 0; i < 2; i++) {
+        char request[200];
+        peer p;
+
+        snprintf(request, sizeof request,
+                 "PUT %s HTTP/1.1\r\n" HOST "Content-Length: 5\r\n\r\nx",
+                 paths[i]);
+        p = ask(f, request);
+        shutdown(p.fd, SHUT_WR);
+        await(f, &f->closed, i + 1);
+        peer_close(&p);
+    }
+    run_for(f->loop, 20);
+    assert_int_equal(ebb_http_server_connections(f->server), 0);
+}
+
 static void a_hangup_is_told_and_leaves_the_exchange_usable(void **state)
 {
     fixture *f = *state;
@@ -407,6 +429,7 @@ int main(void)
         SERVED(a_reader_that_stands_still_leaves_the_bytes_unsent),
         SERVED(a_leaving_client_closes_a_waiting_exchange),
         SERVED(a_client_that_leaves_in_its_body_closes_the_exchange),
+        SERVED(a_body_that_a_half_close_cuts_closes_the_exchange),
         SERVED(a_hangup_is_told_and_leaves_the_exchange_usable),
         SERVED(connections_above_the_limit_wait),
         SERVED(a_unix_socket_is_private_and_replaces_a_dead_one),
