@@ -73,10 +73,13 @@ struct ebb_envd_ended {
 
 /* ---- process.c ---- */
 
-void ebb_envd_start(ebb_envd_call *call, const ProtobufCMessage *request);
 void ebb_envd_list(ebb_envd_call *call, const ProtobufCMessage *request);
 void ebb_envd_signal(ebb_envd_call *call, const ProtobufCMessage *request);
 void ebb_envd_update(ebb_envd_call *call, const ProtobufCMessage *request);
+
+/* What was asked to run; never NULL. */
+Process__ProcessConfig *ebb_envd_process_config(
+    const Process__StartRequest *request);
 
 /* The running process, or NULL after the call was failed. */
 ebb_envd_process *ebb_envd_process_find(ebb_envd_call *call,
@@ -85,8 +88,15 @@ ebb_envd_process *ebb_envd_process_match(const ebb_envd *envd,
                                          const Process__ProcessSelector *by);
 ebb_envd_process *ebb_envd_process_of(const ebb_envd *envd, uint32_t pid);
 
+/* What is left of a process that is in no list and has no subscribers. */
+void ebb_envd_process_free(ebb_envd_process *process);
+
 /* An exited process whose last output was said: forgets it. */
 void ebb_envd_process_finish(ebb_envd_process *process);
+
+/* ---- process_start.c ---- */
+
+void ebb_envd_start(ebb_envd_call *call, const ProtobufCMessage *request);
 
 /* ---- process_launch.c ---- */
 
