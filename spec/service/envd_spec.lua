@@ -169,6 +169,26 @@ describe("envd", function()
     assert.equal(502, (server:data(gone, "GET", "/health")))
   end)
 
+  it("serves signed URLs that name no sandbox", function()
+    local saw = play "signed"
+    assert.same({ 200, "it" }, saw.good)
+    assert.same({ 200, "it" }, saw.timed)
+    assert.same({ 401, 401, 401 }, { saw.late, saw.write, saw.other })
+  end)
+
+  it("survives damaged requests", function()
+    local _, open = server:request("POST", "/sandboxes",
+      { templateID = "base", timeout = 600, secure = false })
+    local address = server.url:gsub("^http://", "")
+    local pipe = io.popen(("timeout 200 /usr/bin/python3 %s %s %s 1000 1")
+      :format("spec/support/envd_fuzz.py", address, open.sandboxID))
+    local saw = cjson.decode(pipe:read "a")
+    pipe:close()
+    assert.is_true(saw.works)
+    assert.is_true(saw.answered > 500, saw.answered)
+    assert.is_nil(server:status(), server:errors())
+  end)
+
   it("takes a user by name and knows two of them", function()
     local function as(user)
       return server:data(box, "GET", "/files?path=/nope&username=" .. user)

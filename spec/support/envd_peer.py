@@ -13,6 +13,7 @@ import os
 import socket
 import sys
 import time
+import urllib.parse
 
 from answers import Answer, frames, read_stream
 
@@ -311,6 +312,40 @@ def listing(envd):
     _, odd = envd.unary("/filesystem.Filesystem/ListDir", {"path": "odd"})
     return {"count": len(names), "sorted": names == sorted(names),
             "odd": [e["name"] for e in odd["entries"]]}
+
+
+def crowd(envd):
+    """A directory of more entries than a listing may have."""
+    envd.run("mkdir crowd; cd crowd; seq 100001 | xargs touch")
+    before, begun = resident(), time.time()
+    status, value = envd.unary("/filesystem.Filesystem/ListDir",
+                               {"path": "crowd"})
+    return {"status": status, "code": value.get("code"),
+            "grown": resident() - before, "s": time.time() - begun}
+
+
+def signed(envd):
+    """A signed URL, on an origin that serves many sandboxes."""
+    envd.run("printf it >it")
+
+    def get(path, token, op="read", expiry=None):
+        text = f"{path}:{op}::{token}" + (f":{expiry}" if expiry else "")
+        hash = base64.b64encode(hashlib.sha256(text.encode()).digest())
+        query = {"path": path, "signature": "v1_" + hash.decode()[:-1]}
+        if expiry:
+            query["signature_expiration"] = expiry
+        s = socket.create_connection(envd.address, timeout=60)
+        s.sendall(("GET /files?" + urllib.parse.urlencode(query) +
+                   " HTTP/1.1\r\nHost: localhost\r\n\r\n").encode())
+        answer = Answer(lambda: s.recv(1 << 16)).finish()
+        return [answer.status, answer.body.decode()[:40]]
+
+    token, now = sys.argv[3], int(time.time())
+    return {"good": get("it", token), "timed": get("it", token, "read",
+                                                   now + 60),
+            "late": get("it", token, "read", now - 60)[0],
+            "write": get("it", token, "write")[0],
+            "other": get("it", "00" + token[2:] + "x")[0]}
 
 
 def log(envd):
