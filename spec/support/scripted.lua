@@ -46,39 +46,18 @@
 local cjson = require "cjson"
 local system = require "system"
 
+local program = require "support.program"
+
+local shell, read_file, write_file =
+  program.shell, program.read_file, program.write_file
+
 local scripted = {}
-local methods = {}
+local methods = setmetatable({}, { __index = program.methods })
 local Server = { __index = methods }
 
-local START_S, CALL_S = 10, 20
+local START_S = 10
 local STEP_S = 0.002
-local build = os.getenv "EBB_BUILD" or "build"
 local running = {}
-
-local function shell(command)
-  local pipe = assert(io.popen(command))
-  local text = pipe:read "a"
-  local _, _, status = pipe:close()
-  return text, status
-end
-
-local function read_file(path)
-  local file = io.open(path, "rb")
-  if not file then return nil end
-  local text = file:read "a"
-  file:close()
-  return text
-end
-
-local function write_file(path, text)
-  local file = assert(io.open(path, "wb"))
-  assert(file:write(text))
-  file:close()
-end
-
-local function quote(word)
-  return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
-end
 
 -- A body that is a table goes out as JSON; an answer without rules as {}.
 local function prepare(rules)
@@ -114,7 +93,7 @@ end
 
 local function new()
   local dir = shell("mktemp -d /tmp/ebb-spec.XXXXXX"):gsub("\n", "")
-  local self = setmetatable({ dir = dir, calls = 0 }, Server)
+  local self = setmetatable({ dir = dir }, Server)
   running[#running + 1] = self
   return self
 end
@@ -167,107 +146,6 @@ function scripted.gzip(text)
   local packed = shell("gzip -nc " .. path)
   os.remove(path)
   return packed
-end
-
--- ---- the client ----
-
--- No waits worth the name between attempts, no jitter, a second of patience.
-scripted.limits = "retry=5,jitter=0,connect=1000,unary=1000,transfer=1000,"
-  .. "first=1000,idle=1000"
-
-local function environment(self, options)
-  local env = {
-    E2B_API_URL = self.url, E2B_SANDBOX_URL = self.url,
-    E2B_API_KEY = "e2b_" .. ("0"):rep(40), EBB_LIMITS = scripted.limits,
-    EBB_LOCAL = "",
-  }
-  for name, value in pairs(options.env or {}) do env[name] = value end
-  if options.limits then
-    env.EBB_LIMITS = scripted.limits .. "," .. options.limits
-  end
-  local words = {}
-  for name, value in pairs(env) do
-    words[#words + 1] = name .. "=" .. quote(value)
-  end
-  return table.concat(words, " ")
-end
-
--- The shell command of `ebb WORDS` against this server; its results go to
--- files named by place.
-local function command(self, words, options, place)
-  return ("env %s %s timeout %d %s/ebb --json %s >%s.out 2>%s.err; "
-    .. "echo $? >%s.status"):format(environment(self, options),
-    options.before or "", CALL_S, build, words, place, place, place)
-end
-
-local function decode(text)
-  local ok, value = pcall(cjson.decode, text)
-  if ok then return value end
-  return nil
-end
-
-local function result_of(place, seconds)
-  local errors = read_file(place .. ".err")
-  return {
-    status = tonumber(read_file(place .. ".status")), seconds = seconds,
-    out = decode(read_file(place .. ".out")), text = read_file(place .. ".out"),
-    error = decode(errors:match "([^\n]*)\n$" or ""), errors = errors,
-  }
-end
-
-function methods:place()
-  self.calls = self.calls + 1
-  return ("%s/call%d"):format(self.dir, self.calls)
-end
-
--- Runs `ebb WORDS` with input on its standard input. Returns { status, out
--- (decoded), error (decoded), text, errors, seconds }.
---   options.env     more variables
---   options.limits  more of EBB_LIMITS
---   options.before  words before the program, such as those of unshare
-function methods:ebb(words, input, options)
-  options = options or {}
-  local place = self:place()
-  write_file(place .. ".in", input)
-  local began = system.monotime()
-  os.execute(("( %s ) <%s.in"):format(command(self, words, options, place),
-    place))
-  return result_of(place, system.monotime() - began)
-end
-
-function methods:call(task, input, options)
-  return self:ebb("call " .. task .. " -", cjson.encode(input), options)
-end
-
--- A script, as `ebb run` runs it.
-function methods:run(script, options)
-  return self:ebb("run -", script, options)
-end
-
--- As a host of libebb does it, in n threads with a runtime each: see host.py.
-function methods:host(n, task, input, options)
-  local place = self:place()
-  options = options or {}
-  shell(("env %s timeout %d python3 -B spec/support/host.py %s/libebb.so %d "
-    .. "%s %s >%s.out 2>%s.err; echo $? >%s.status"):format(
-    environment(self, options), CALL_S, build, n, task,
-    quote(cjson.encode(input)), place, place, place))
-  return result_of(place)
-end
-
--- The same call in n processes at once; their results in order.
-function methods:call_at_once(n, task, input, options)
-  local places, commands = {}, {}
-  for index = 1, n do
-    local place = self:place()
-    write_file(place .. ".in", cjson.encode(input))
-    places[index] = place
-    commands[index] = ("( %s ) <%s.in &"):format(
-      command(self, "call " .. task .. " -", options or {}, place), place)
-  end
-  os.execute(table.concat(commands, " ") .. " wait")
-  for index, place in ipairs(places) do places[index] = result_of(place) end
-  return places
 end
 
 -- ---- what the server saw ----
