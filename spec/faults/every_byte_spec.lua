@@ -92,6 +92,29 @@ for _, row in ipairs(tasks) do
   end)
 end
 
+describe("a stream with one byte changed", function()
+  local codes = { ok = true, outcome_unknown = true, timeout = true }
+
+  for index = 1, 2 do
+    local task, on, input = table.unpack(tasks[index])
+    it(("ends %s, one execution, at each byte, bit 0 and bit 7")
+      :format(task), function()
+        local _, body = measure(task, on, input)
+        for _, by in ipairs { 1, 128 } do
+          local rules = {}
+          for n = 1, body do
+            rules[n] = { on = on, times = 1, change = n - 1, by = by }
+          end
+          local s = scripted.start(rules)
+          for n, code in ipairs(call_each(s, task, input, body)) do
+            assert.is_true(codes[code], n .. " " .. code)
+          end
+          assert.equal(body, s:executions())
+        end
+      end)
+  end
+end)
+
 describe("e2b.readFile (read)", function()
   it("gives the whole file though the answer breaks at each byte (B11)",
     function()

@@ -78,6 +78,31 @@ describe("an answer of the control plane to getSandbox (read)", function()
   end
 end)
 
+describe("an answer behind others (none)", function()
+  it("100 and 103, which nobody asked for, is the answer", function()
+    local body = '[{"path":"/tmp/x","name":"x","type":"file"}]'
+    local s = scripted.start { { on = "POST /files",
+      raw = "HTTP/1.1 100 Continue\r\n\r\n"
+        .. "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
+        .. "HTTP/1.1 200 OK\r\nContent-Length: " .. #body .. "\r\n\r\n"
+        .. body } }
+    local answer = s:call("e2b.writeFiles",
+      input { files = { { path = "/tmp/x", content = "x" } } })
+    assert.equal(0, answer.status, answer.errors)
+    assert.equal(1, s:executions())
+  end)
+
+  it("100 and then the end is unknown, one execution", function()
+    local s = scripted.start { { on = "POST /files", after = "close",
+      raw = "HTTP/1.1 100 Continue\r\n\r\n" } }
+    local answer = s:call("e2b.writeFiles",
+      input { files = { { path = "/tmp/x", content = "x" } } })
+    assert.equal("outcome_unknown", answer.error and answer.error.code,
+      answer.errors)
+    assert.equal(1, s:executions())
+  end)
+end)
+
 describe("a short body", function()
   local short = {
     ["of 60 of 100 bytes"] = { body = ("x"):rep(60), length = 100,

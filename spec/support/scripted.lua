@@ -29,6 +29,7 @@
 --             { exit = 0 }, { trailer = {} } of a command; { count = 1 },
 --             { out = "…" }, { result = "…" }, { done = true } of code; in
 --             both { keepalive = true }, { pause = ms }, { raw = bytes }
+--   change, by   the byte of a stream at that place is XORed with it
 --   drop      "end" (the end event), "end of stream", "last chunk"
 --   framing   "length", "chunked", "close"; length = n claims another length
 --   gzip, twice, bytewise    how the answer is sent; every = ms for a byte

@@ -228,8 +228,13 @@ class Connection:
                 "end of stream": ("trailer",)}.get(rule.get("drop"), ())
         write = (scripted_e2b.process_event if "Start" in request.path else
                  scripted_e2b.code_event)
-        return [event["pause"] if "pause" in event else write(event)
-                for event in events if not any(k in event for k in drop)]
+        pieces = [event["pause"] if "pause" in event else write(event)
+                  for event in events if not any(k in event for k in drop)]
+        if "change" not in rule:
+            return pieces
+        body = bytearray(b"".join(pieces))
+        body[rule["change"]] ^= rule["by"]
+        return [bytes(body)]
 
     def send_answer(self, request, rule, answer, pieces):
         size = sum(len(p) for p in pieces if isinstance(p, bytes))
