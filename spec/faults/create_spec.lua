@@ -78,6 +78,17 @@ describe("a server that honours the key", function()
       assert.is_true(answer.seconds < 2.3, answer.seconds)
     end)
 
+  it("makes one sandbox though the client is killed in its create (A02 b)",
+    function()
+      local s = scripted.start({ { on = CREATE, times = 1, act = "hold" } },
+        { shows_after_lists = 2 })
+      s:call(TASK, { idempotencyKey = "k" },
+        { before = "timeout -s KILL 0.4" })
+      assert.equal(1, #keys_of(s))
+      assert_one(s, create(s), true)
+      assert.equal(keys_of(s)[1], keys_of(s)[2])
+    end)
+
   it("is found again when the create's get is lost", function()
     local s = scripted.start {
       { on = "GET /sandboxes/imade*", times = 1, act = "close" } }

@@ -13,7 +13,8 @@
 --   s:stop()
 --
 -- Without rules it is a small E2B that works: one sandbox `ibox`, one file
--- /tmp/a.txt. A rule says only what differs; the first one that fits counts.
+-- /tmp/a.txt; a command or code that holds <digits> prints them, another "ok".
+-- A rule says only what differs; the first one that fits counts.
 --
 --   on        "METHOD /path", where * stands for anything; or "accept"
 --   skip, times  leaves the first ones alone; holds only so often

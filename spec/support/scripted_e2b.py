@@ -5,6 +5,7 @@ nothing, and speaks binary Connect where envd does.
 """
 
 import json
+import re
 import struct
 import threading
 import urllib.parse
@@ -239,14 +240,15 @@ class Service:
 
     def inside(self, request):
         path = request.path
+        mark = re.search(rb"<\d+>", request.body)
+        said = {"out": mark.group().decode() if mark else "ok\n"}
         if path == "/process.Process/Start":
-            return Answer(200, events=[{"start": 7}, {"out": "ok\n"},
-                                       {"exit": 0}, {"trailer": {}}],
+            return Answer(200, events=[{"start": 7}, said, {"exit": 0},
+                                       {"trailer": {}}],
                           headers={"Content-Type":
                                    "application/connect+proto"})
         if path == "/execute":
-            return Answer(200, events=[{"count": 1}, {"out": "ok\n"},
-                                       {"done": True}])
+            return Answer(200, events=[{"count": 1}, said, {"done": True}])
         if path == "/files":
             return (self.upload if request.method == "POST" else
                     self.download)(request)
