@@ -53,8 +53,9 @@ LUA_MODS := $(filter-out %/embed.lua,$(wildcard bindings/lua/*.lua))
 GEN_LUA  := $(LUA_MODS:bindings/%.lua=$(B)/gen/%.lua.c)
 
 CORE_C    := $(wildcard runtime/*.c $(foreach d,base wire task net journal \
-               e2b workflow,runtime/$d/*.c))
-SERVICE_C := $(wildcard runtime/sandbox/service/*.c)
+               e2b e2b/tasks workflow,runtime/$d/*.c))
+SERVICE_C := $(wildcard runtime/sandbox/service/*.c \
+               runtime/sandbox/service/*/*.c)
 AGENT_C   := $(wildcard runtime/sandbox/agent/*.c) \
              runtime/base/err.c runtime/base/buf.c runtime/base/utf8.c \
              runtime/base/mem.c

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "e2b/control.h"
-#include "e2b/result.h"
+#include "e2b/tasks/result.h"
 #include "e2b/state.h"
 
 #define PAGES_MAX       1000

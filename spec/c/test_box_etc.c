@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "sandbox/service/box_parts.h"
+#include "sandbox/service/box/box_parts.h"
 
 static char root[64];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "sandbox/service/limits.h"
+#include "sandbox/service/box/limits.h"
 #include "support/box_host.h"
 #include "support/box_run.h"
 

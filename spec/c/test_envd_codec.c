@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/service/envd_rpc.h"
+#include "sandbox/service/envd/envd_rpc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "sandbox/service/process.h"
+#include "sandbox/service/envd/process.h"
 #include "wire/proto_check.h"
 
 #include "wire/filesystem.pb-c.h"

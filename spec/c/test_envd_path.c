@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/service/envd_path.h"
+#include "sandbox/service/envd/envd_path.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "sandbox/service/envd_entry.h"
+#include "sandbox/service/envd/envd_entry.h"
 
 static void check_expand(const char *path, const char *expected)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/service/files_head.h"
+#include "sandbox/service/envd/files_head.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "sandbox/service/frames.h"
+#include "sandbox/service/interpreter/frames.h"
 
 #define NONCE "0123456789abcdef"
 #define HEAD  "\x1e" NONCE

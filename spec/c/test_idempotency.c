@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/service/idempotency.h"
+#include "sandbox/service/control/idempotency.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sandbox/service/language.h"
+#include "sandbox/service/interpreter/language.h"
 
 static void finds_a_language_by_any_of_its_names(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/service/logs.h"
+#include "sandbox/service/control/logs.h"
 
 #include "base/fs.h"
 #include "base/utf8.h"

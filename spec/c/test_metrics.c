@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/service/metrics.h"
+#include "sandbox/service/control/metrics.h"
 
 #include "sandbox/service/service.h"
 

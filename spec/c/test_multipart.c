@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/service/multipart.h"
+#include "sandbox/service/envd/multipart.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 /* Reading what a request brings: its body's members and its escapes. */
 
 #include "base/value.h"
-#include "sandbox/service/body.h"
+#include "sandbox/service/control/body.h"
 #include "sandbox/service/options.h"
 #include "sandbox/service/unescape.h"
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "sandbox/service/result.h"
+#include "sandbox/service/interpreter/result.h"
 
 /* Makes a message of text and compares the line it becomes. */
 static void check(const char *message, const char *line)

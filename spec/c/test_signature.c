@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sandbox/service/signature.h"
+#include "sandbox/service/envd/signature.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "sandbox/service/box_parts.h"
+#include "sandbox/service/box/box_parts.h"
 
 #define ENTRIES_MAX 16
 

@@ -7,7 +7,7 @@
 #include "targets.h"
 
 #include "base/value.h"
-#include "e2b/fields.h"
+#include "e2b/tasks/fields.h"
 
 static void check(const ebb_e2b_fields *task, const ebb_value *input)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "sandbox/service/frames.h"
+#include "sandbox/service/interpreter/frames.h"
 
 typedef struct heard {
     ebb_buf raw, lines;

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "sandbox/service/multipart.h"
+#include "sandbox/service/envd/multipart.h"
 
 typedef struct heard {
     ebb_buf said;

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "net/http_client.h"
-#include "sandbox/service/envd_path.h"
-#include "sandbox/service/files_head.h"
+#include "sandbox/service/envd/envd_path.h"
+#include "sandbox/service/envd/files_head.h"
 #include "sandbox/service/unescape.h"
 #include "task/retry.h"
 

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "net/loop.h"
-#include "sandbox/service/box.h"
+#include "sandbox/service/box/box.h"
 
 #include <errno.h>
 #include <fcntl.h>

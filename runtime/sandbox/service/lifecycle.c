@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
-#include "sandbox/service/logs.h"
-#include "sandbox/service/metrics.h"
+#include "sandbox/service/control/logs.h"
+#include "sandbox/service/control/metrics.h"
 #include "sandbox/service/state.h"
 #include "sandbox/service/table.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "net/loop.h"
-#include "sandbox/service/box.h"
-#include "sandbox/service/limits.h"
+#include "sandbox/service/box/box.h"
+#include "sandbox/service/box/limits.h"
 #include "sandbox/service/options.h"
 #include "sandbox/service/service.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/service/proxy.h"
 
-#include "sandbox/service/control.h"
+#include "sandbox/service/control/control.h"
 #include "sandbox/service/reply.h"
 #include "sandbox/service/service.h"
 #include "sandbox/service/table.h"

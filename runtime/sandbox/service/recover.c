@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "sandbox/service/lifecycle.h"
-#include "sandbox/service/limits.h"
+#include "sandbox/service/box/limits.h"
 #include "sandbox/service/state.h"
 #include "sandbox/service/table.h"
 

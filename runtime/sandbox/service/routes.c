@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "sandbox/service/auth.h"
-#include "sandbox/service/control.h"
+#include "sandbox/service/control/control.h"
 #include "sandbox/service/proxy.h"
 #include "sandbox/service/reply.h"
 #include "sandbox/service/service.h"

@@ -7,8 +7,8 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "sandbox/service/lifecycle.h"
-#include "sandbox/service/logs.h"
-#include "sandbox/service/metrics.h"
+#include "sandbox/service/control/logs.h"
+#include "sandbox/service/control/metrics.h"
 
 static ebb_value *copy_object(const ebb_value *from)
 {

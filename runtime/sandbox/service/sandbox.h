@@ -11,7 +11,7 @@
 #include "base/value.h"
 #include "net/http_server.h"
 #include "net/loop.h"
-#include "sandbox/service/box.h"
+#include "sandbox/service/box/box.h"
 
 #include <stdbool.h>
 #include <stdint.h>

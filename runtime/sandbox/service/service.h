@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "net/http_server.h"
 #include "net/loop.h"
-#include "sandbox/service/box.h"
+#include "sandbox/service/box/box.h"
 #include "sandbox/service/sandbox.h"
 
 #include <stdbool.h>

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "e2b/tasks/tasks.h"
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "e2b/control.h"
+#include "e2b/tasks/result.h"
+
+#define QUERY_BYTES 128
+
+static const struct {
+    const char *ours, *theirs;
+} numbers[] = {
+    { "cpuUsedPct", "cpuUsedPct" },   { "cpuCount", "cpuCount" },
+    { "memoryUsedBytes", "memUsed" }, { "memoryTotalBytes", "memTotal" },
+    { "diskUsedBytes", "diskUsed" },  { "diskTotalBytes", "diskTotal" },
+};
+
+static ebb_value *sample_of(const ebb_value *given, ebb_err *err)
+{
+    ebb_value *out =
+        ebb_e2b_result_with(ebb_value_object(), "timestamp",
+                            ebb_e2b_time(ebb_value_find(given, "timestamp")));
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const ebb_value *number = ebb_value_find(given, numbers[i].theirs);
+        ebb_type type = ebb_value_type(number);
+
+        if (type == EBB_INT || type == EBB_FLOAT) {
+            out = ebb_e2b_result_with(out, numbers[i].ours,
+                                      ebb_value_copy(number));
+            continue;
+        }
+        ebb_value_free(out);
+        out = NULL;
+    }
+    if (out == NULL)
+        ebb_err_set(err, EBB_PROTOCOL,
+                    "a sample of the metrics lacks its time or a number");
+    return out;
+}
+
+static ebb_value *samples_of(const ebb_value *given, size_t limit, ebb_err *err)
+{
+    ebb_value *out = ebb_value_array();
+
+    if (out == NULL)
+        ebb_err_set(err, EBB_NO_MEMORY, "metrics");
+    for (size_t i = 0; out != NULL && i < ebb_value_size(given) && i < limit;
+         i++) {
+        ebb_value *sample = sample_of(ebb_value_at(given, i), err);
+        if (sample != NULL && ebb_value_add(out, sample) == 0)
+            continue;
+        if (sample != NULL)
+            ebb_err_set(err, EBB_NO_MEMORY, "metrics");
+        ebb_value_free(out);
+        out = NULL;
+    }
+    return out;
+}
+
+static void on_answer(ebb_e2b_job *job, const ebb_e2b_answer *answer)
+{
+    int64_t limit = ebb_value_find_int(job->input, "limit", 1);
+    int64_t available = (int64_t)ebb_value_size(answer->json), returned;
+    ebb_err err = { 0 };
+    ebb_value *samples = NULL, *out = NULL;
+
+    if (answer->err != NULL) {
+        ebb_e2b_job_fail(job, answer->err, NULL);
+        return;
+    }
+    if (ebb_value_type(answer->json) != EBB_ARRAY)
+        ebb_err_set(&err, EBB_PROTOCOL, "%s: the metrics are no list",
+                    job->subject);
+    else
+        samples = samples_of(answer->json, (size_t)limit, &err);
+    if (samples != NULL) {
+        returned = (int64_t)ebb_value_size(samples);
+        out = ebb_e2b_result_with(ebb_e2b_result_new(job), "metrics", samples);
+        out = ebb_e2b_result_with(out, "page",
+                                  ebb_e2b_page(returned, available, limit));
+        out = ebb_e2b_result_cap(out, &err);
+    }
+    if (out == NULL)
+        ebb_e2b_job_fail(job, &err, NULL);
+    else
+        ebb_e2b_job_finish(job, out);
+}
+
+/* A time of the input in ms; -1 and err if it is none; 0 left out. */
+static int take_time(const ebb_e2b_job *job, const char *name, bool *given,
+                     int64_t *wall_ms, ebb_err *err)
+{
+    const char *text = ebb_value_find_string(job->input, name);
+
+    *given = text != NULL;
+    if (text == NULL || ebb_clock_parse_iso(text, wall_ms))
+        return 0;
+    return ebb_err_set(err, EBB_INVALID_INPUT,
+                       "e2b.getSandboxMetrics: %s: expected ISO 8601 with a "
+                       "zone, such as 2026-11-29T15:00:00Z, got \"%.40s\"",
+                       name, text);
+}
+
+static char *write_path(const ebb_e2b_job *job, ebb_err *err)
+{
+    int64_t start = 0, end = 0;
+    bool has_start, has_end;
+    ebb_buf query;
+    char *path;
+
+    if (take_time(job, "start", &has_start, &start, err) != 0 ||
+        take_time(job, "end", &has_end, &end, err) != 0)
+        return NULL;
+    if (has_start && has_end && start > end) {
+        ebb_err_set(err, EBB_INVALID_INPUT,
+                    "e2b.getSandboxMetrics: start is after end");
+        return NULL;
+    }
+    ebb_buf_init(&query, QUERY_BYTES);
+    ebb_buf_add_text(&query, "/metrics");
+    if (has_start)
+        ebb_buf_printf(&query, "?start=%" PRId64, start / 1000);
+    if (has_end)
+        ebb_buf_printf(&query, "%cend=%" PRId64, has_start ? '&' : '?',
+                       (end + 999) / 1000);
+    path = query.failed ? NULL : ebb_e2b_path("", job->sandbox_id, query.bytes);
+    ebb_buf_clear(&query);
+    if (path == NULL)
+        ebb_err_set(err, EBB_NO_MEMORY, "request for metrics");
+    return path;
+}
+
+static void begin(ebb_e2b_job *job)
+{
+    ebb_err err = { 0 };
+    char *path = write_path(job, &err);
+    ebb_e2b_control control = {
+        .method = "GET",
+        .path = path,
+        .on_answer = on_answer,
+    };
+
+    if (path == NULL)
+        ebb_e2b_job_fail(job, &err, NULL);
+    else
+        ebb_e2b_control_start(job, &control);
+    ebb_mem_free(path);
+}
+
+void ebb_e2b_task_metrics(ebb_attempt *attempt)
+{
+    ebb_e2b_job_start(attempt, sizeof(ebb_e2b_job), begin, NULL);
+}
