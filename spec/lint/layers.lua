@@ -14,6 +14,9 @@ layers.table = {
   { dir = "runtime/net", may = { "base/" } },
   { dir = "runtime/journal", may = { "base/", "net/loop.h" } },
   { dir = "runtime/e2b", may = { "base/", "wire/", "task/", "net/" } },
+  -- The twelve, on the client beside them.
+  { dir = "runtime/e2b/tasks",
+    may = { "base/", "wire/", "task/", "net/", "e2b/" } },
   { dir = "runtime/workflow",
     may = { "base/", "task/", "net/", "journal/" } },
   -- The embedding API: ebb.h and ebb*.c, straight in runtime/.
@@ -28,7 +31,17 @@ layers.table = {
     may = { "sandbox/protocol.h", "base/err.h", "base/buf.h", "base/utf8.h",
       "base/mem.h", "base/attr.h" } },
   { dir = "runtime/sandbox/service",
-    may = { "base/", "wire/", "net/", "sandbox/protocol.h" } },
+    may = { "base/", "wire/", "net/", "sandbox/service/" } },
+  -- One isolation; it knows neither HTTP nor the service around it.
+  { dir = "runtime/sandbox/service/box",
+    may = { "base/", "net/loop.h", "sandbox/protocol.h" } },
+  -- E2B's three services on the box and on each other's common ground.
+  { dir = "runtime/sandbox/service/control",
+    may = { "base/", "net/", "sandbox/service/" } },
+  { dir = "runtime/sandbox/service/envd",
+    may = { "base/", "wire/", "net/", "sandbox/service/" } },
+  { dir = "runtime/sandbox/service/interpreter",
+    may = { "base/", "net/", "sandbox/service/" } },
   { dir = "bindings/lua",
     may = { "ebb.h", "base/attr.h", "base/err.h", "base/log.h", "base/mem.h",
       "base/value.h" } },
@@ -54,7 +67,7 @@ layers.owners = {
   { header = "lua5.4/", owner = "bindings/lua/" },
   { header = "editline/", owner = "bindings/cli/" },
   { header = "histedit.h", owner = "bindings/cli/" },
-  { header = "seccomp.h", owner = "runtime/sandbox/service/" },
+  { header = "seccomp.h", owner = "runtime/sandbox/service/box/" },
 }
 
 local function starts(text, prefix)

@@ -15,7 +15,7 @@
 #include "e2b/connection.h"
 #include "e2b/control.h"
 #include "e2b/tasks/result.h"
-#include "e2b/sandboxes.h"
+#include "e2b/tasks/sandboxes.h"
 #include "e2b/state.h"
 
 #define KEY_FIELD       "_render_tasks_idempotency_key"

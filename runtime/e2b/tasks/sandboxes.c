@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "e2b/sandboxes.h"
+#include "e2b/tasks/sandboxes.h"
 
 #include <string.h>
 
