@@ -41,7 +41,7 @@ spec() {
     while read -r file; do
         matches "$file" || continue
         tap "$file" timeout 600 lua5.4 "$(command -v busted)" -o TAP "$file"
-    done < <(find spec -name '*_spec.lua' -not -path 'spec/live/*' \
+    done < <(find spec -name '*_spec.lua' \
         -not -path 'spec/soak/*' | sort)
 }
 peers() {
