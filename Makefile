@@ -70,7 +70,8 @@ SERVICE_O := $(call obj,$(SERVICE_C))
 LUA_O     := $(call obj,$(LUA_C)) $(GEN_LUA:.c=.o)
 CLI_O     := $(call obj,$(CLI_C))
 AGENT_O   := $(patsubst %.c,$(B)/agent/%.o,$(AGENT_C))
-BENCHES   := $(patsubst bench/%.c,$(B)/bench/%,$(wildcard bench/*.c))
+BENCHES   := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out %/answers.c, \
+               $(wildcard bench/*.c bench/client/*.c)))
 TESTS     := $(patsubst spec/c/%.c,$(B)/spec/%,$(TEST_C))
 FUZZ_C    := $(filter-out %/main.c,$(wildcard spec/fuzz/*.c))
 FUZZERS   := $(patsubst spec/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_C))
@@ -174,7 +175,9 @@ $(B)/spec/test_lua_%: spec/c/test_lua_%.c $(B)/libebb_lua.a $(B)/libebb.a
 $(B)/bench/%: bench/%.c $(B)/libebb.a
 	@mkdir -p $(@D)
 	@echo "CC    $<"
-	$(Q)$(CC) $(EBB_CFLAGS) $(CFLAGS) -o $@ $< $(B)/libebb.a $(LIBS)
+	$(Q)$(CC) $(EBB_CFLAGS) $(CFLAGS) -o $@ $(filter-out %.a,$^) \
+	  $(B)/libebb.a $(LIBS)
+$(B)/bench/client/server: bench/client/answers.c
 
 $(B)/fuzz/%: $(B)/obj/spec/fuzz/%.o spec/fuzz/main.c $(B)/libservice.a \
     $(B)/libebb.a

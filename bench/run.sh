@@ -11,3 +11,4 @@ finish() {
 }
 trap finish EXIT
 "$build/bench/sandbox"
+bash bench/client/run.sh "$build"

