@@ -7,13 +7,13 @@ local cjson = require "cjson"
 local service = require "support.service"
 
 local MIB = 1 << 20
-local server, box
+local server, address, box
 
 local function peer(scenario, target)
   target = target or box
   return ("timeout 100 /usr/bin/python3 spec/support/envd_peer.py %s %s '%s'"
-    .. " %d %s"):format(server.url:gsub("^http://", ""), target.sandboxID,
-    target.envdAccessToken, server.pid, scenario)
+    .. " %d %s"):format(address, target.sandboxID, target.envdAccessToken,
+    server.pid, scenario)
 end
 
 local function play(scenario)
@@ -26,6 +26,7 @@ end
 describe("envd", function()
   setup(function()
     server = service.start { args = { "--api-key", "e2b_00" }, tcp = true }
+    address = server.url:gsub("^http://", "")
   end)
   teardown(function() server:stop() end)
   before_each(function() box = server:create { timeout = 600 } end)
@@ -179,13 +180,23 @@ describe("envd", function()
   it("survives damaged requests", function()
     local _, open = server:request("POST", "/sandboxes",
       { templateID = "base", timeout = 600, secure = false })
-    local address = server.url:gsub("^http://", "")
     local pipe = io.popen(("timeout 200 /usr/bin/python3 %s %s %s 1000 1")
       :format("spec/support/envd_fuzz.py", address, open.sandboxID))
     local saw = cjson.decode(pipe:read "a")
     pipe:close()
     assert.is_true(saw.works)
     assert.is_true(saw.answered > 500, saw.answered)
+    assert.is_nil(server:status(), server:errors())
+    server:request("DELETE", "/sandboxes/" .. open.sandboxID)
+  end)
+
+  it("lets sandboxes be killed in the middle of everything", function()
+    server:request("DELETE", "/sandboxes/" .. box.sandboxID)
+    local pipe = io.popen(("timeout 200 /usr/bin/python3 %s %s %s 8 1")
+      :format("spec/support/envd_kill.py", address, server.key))
+    local saw = cjson.decode(pipe:read "a")
+    pipe:close()
+    assert.same({ killed = 8, left = 0 }, saw)
     assert.is_nil(server:status(), server:errors())
   end)
 

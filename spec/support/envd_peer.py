@@ -316,11 +316,12 @@ def listing(envd):
 
 def crowd(envd):
     """A directory of more entries than a listing may have."""
-    envd.run("mkdir crowd; cd crowd; seq 100001 | xargs touch")
+    there = envd.output("mkdir crowd; cd crowd; seq 250001 | xargs touch;"
+                        "ls | wc -l").strip()
     before, begun = resident(), time.time()
     status, value = envd.unary("/filesystem.Filesystem/ListDir",
                                {"path": "crowd"})
-    return {"status": status, "code": value.get("code"),
+    return {"there": there, "status": status, "code": value.get("code"),
             "grown": resident() - before, "s": time.time() - begun}
 
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LISTING_BYTES_MAX ((size_t)48 << 20)
+#define LISTING_BYTES_MAX ((size_t)64 << 20)
 
 /* One call on its way: what it asked for. Freed by finish. */
 struct request {
