@@ -207,7 +207,7 @@ describe("timeoutMs (none, 300 ms)", function()
   it("closes the connection of code on Ctrl-C (C14)", function()
     local s = scripted.start { { on = CODE, act = "hold" } }
     local answer = s:call("e2b.runCode", input { code = "f()" },
-      { before = "timeout -s INT 0.4", limits = "first=9000" })
+      { before = "timeout -s INT 0.4", limits = "first=9000,idle=9000" })
     assert.equal("cancelled", answer.error and answer.error.code,
       answer.errors)
     assert.is_true(answer.error.details.mayStillRun)

@@ -167,7 +167,7 @@ describe("class none on kept connections", function()
   -- Both calls go over one connection, which ends between them.
   local function call_twice(task, after, raw)
     local s = scripted.start { { on = task.on, times = 1, after = after,
-      after_raw = raw } }
+      after_ms = raw and 10, after_raw = raw } }
     local answer = s:run(([[
       local e2b, cjson = require "e2b", require "cjson"
       local input = cjson.decode %q
