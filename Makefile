@@ -78,7 +78,7 @@ FUZZERS   := $(patsubst spec/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_C))
 
 PROGRAMS := $(B)/ebb $(B)/libexec/ebb-sandboxd $(B)/libexec/ebb-agent
 .PHONY: all setup demo test check unit spec peers bench soak fuzz fuzzers \
-        lint format install uninstall clean help
+        oom lint format install uninstall clean help
 
 ## all: build everything into build/
 all: $(PROGRAMS) $(B)/libebb.a $(B)/libebb.so $(B)/libebb_lua.a \
@@ -228,6 +228,12 @@ fuzz:
 	$(Q)FILTER='$(FILTER)' bash spec/fuzz/run.sh build/fuzz '$(SECONDS)'
 fuzzers: $(FUZZERS)
 	@:
+
+## oom: fail each allocation of a call in turn, under AddressSanitizer
+oom:
+	$(Q)$(MAKE) --no-print-directory SANITIZE=address,undefined \
+	  build/asan/spec/test_oom
+	$(Q)build/asan/spec/test_oom
 
 ## lint: layers, header owners, sizes, luacheck, clang-tidy
 lint: $(GEN_H)

@@ -46,6 +46,7 @@ static const char **config_strings(ebb_config *config, size_t index)
 static int copy_config(ebb_config *to, const ebb_config *from, ebb_err *err)
 {
     const char **field;
+    bool failed = false;
 
     ebb_config_init(to);
     if (from != NULL) {
@@ -55,13 +56,13 @@ static int copy_config(ebb_config *to, const ebb_config *from, ebb_err *err)
         memcpy(to, from, from->size);
     }
     to->size = sizeof *to;
+    /* To the last one also on failure: what stays would be the caller's. */
     for (size_t i = 0; (field = config_strings(to, i)) != NULL; i++)
         if (*field != NULL) {
-            *field = ebb_mem_dup(*field);
-            if (*field == NULL)
-                return ebb_err_set(err, EBB_NO_MEMORY, "configuration");
+            *field = failed ? NULL : ebb_mem_dup(*field);
+            failed = *field == NULL;
         }
-    return 0;
+    return failed ? ebb_err_set(err, EBB_NO_MEMORY, "configuration") : 0;
 }
 
 static void clear_config(ebb_config *config)

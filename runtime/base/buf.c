@@ -152,7 +152,7 @@ int ebb_buf_check(const ebb_buf *buf, const char *what, ebb_err *err)
 {
     if (!buf->failed)
         return 0;
-    if (buf->starved)
+    if (buf->starved || buf->bytes_max == 0)
         return ebb_err_set(err, EBB_NO_MEMORY, "no memory for %s", what);
     return ebb_err_set(err, EBB_LIMIT_EXCEEDED, "%s is longer than %zu bytes",
                        what, buf->bytes_max);

@@ -111,8 +111,10 @@ static void add_user(headers *all, const char *user)
         return;
     pair = ebb_mem_printf("%s:", user);
     ebb_buf_add_text(&all->basic, "Basic ");
-    if (pair == NULL || ebb_base64_write(&all->basic, pair, strlen(pair)) != 0)
-        all->basic.failed = true;
+    if (pair == NULL)
+        all->basic.failed = all->basic.starved = true;
+    else
+        ebb_base64_write(&all->basic, pair, strlen(pair));
     ebb_mem_free(pair);
     add(all, "Authorization", all->basic.bytes);
 }
@@ -208,8 +210,12 @@ static void before_body(void *context, ebb_http_call *call)
 static void on_done(void *context, ebb_http_call *call, const ebb_err *err)
 {
     ebb_e2b_transfer *t = context;
+    ebb_err why = { 0 };
 
     (void)call;
+    /* It was us who stopped, for the answer's size or for memory. */
+    if (err != NULL && ebb_buf_check(&t->body, "the answer", &why) != 0)
+        err = &why;
     if (err != NULL && err->code == EBB_NETWORK && !ebb_http_was_sent(t->http))
         ebb_e2b_place_lost(t->e2b);
     end(t, err);

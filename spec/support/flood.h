@@ -19,6 +19,7 @@
 
 #include <netinet/in.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -104,12 +105,15 @@ static inline void flood_start(flood *f)
     f->pid = fork();
     if (f->pid == 0) {
         setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         signal(SIGCHLD, SIG_IGN);
         alarm(600);
         for (;;) {
             int peer = accept(fd, NULL, NULL);
-            if (peer >= 0 && fork() == 0)
+            if (peer >= 0 && fork() == 0) {
+                prctl(PR_SET_PDEATHSIG, SIGKILL);
                 flood_serve(f, peer);
+            }
             close(peer);
         }
     }

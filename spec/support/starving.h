@@ -6,12 +6,14 @@
  * allocation of a call in turn.
  */
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 
 typedef struct starving {
     int left;
+    bool once; /* only the one after these fails */
     int blocks; /* given out and not yet freed */
 } starving;
 
@@ -24,7 +26,7 @@ static inline void *starving_resize(void *context, void *block, size_t size)
         free(block);
         return NULL;
     }
-    if (s->left-- <= 0)
+    if (s->once ? s->left-- == 0 : s->left-- <= 0)
         return NULL;
     s->blocks += block == NULL;
     return realloc(block, size);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Each allocation of a whole call fails in turn, from opening the runtime to
+ * closing it: alone, and with all that come after it. The call succeeds or
+ * says that there is no memory, and gives back every block. `make oom` runs
+ * this under AddressSanitizer, which sees the libraries' blocks too.
+ */
+
+#include "ebb.h"
+
+#include "support/flood.h"
+#include "support/starving.h"
+
+#define ALLOCATIONS_MAX 20000
+
+typedef struct oom_case {
+    const char *task, *input;
+    const char *answer; /* NULL: a short command */
+} oom_case;
+
+static const oom_case cases[] = {
+    { "e2b.runCommand",
+      "{\"sandboxId\":\"i1\",\"command\":\"x\",\"cwd\":\"/\","
+      "\"envs\":{\"A\":\"1\",\"B\":\"2\"},\"user\":\"root\"}",
+      NULL },
+    { "e2b.runCode", "{\"sandboxId\":\"i1\",\"code\":\"x\"}",
+      "{\"type\":\"stdout\",\"text\":\"a\"}\n"
+      "{\"type\":\"result\",\"text\":\"b\",\"png\":\"AAAA\"}\n"
+      "{\"type\":\"error\",\"name\":\"E\",\"value\":\"v\","
+      "\"traceback\":\"t\"}\n"
+      "{\"type\":\"number_of_executions\",\"execution_count\":1}\n"
+      "{\"type\":\"end_of_execution\"}\n" },
+    { "e2b.getSandbox", "{\"sandboxId\":\"i1\"}",
+      "{\"sandboxID\":\"i1\",\"templateID\":\"base\",\"state\":\"running\","
+      "\"startedAt\":\"2026-01-01T00:00:00Z\","
+      "\"endAt\":\"2026-01-01T00:05:00Z\",\"metadata\":{\"a\":\"b\"}}" },
+    { "e2b.getSandboxLogs", "{\"sandboxId\":\"i1\"}",
+      "{\"logs\":[{\"timestamp\":\"2026-01-01T00:00:00Z\",\"level\":\"info\","
+      "\"message\":\"m\",\"fields\":{\"logger\":\"l\"}}]}" },
+    { "e2b.writeFiles",
+      "{\"sandboxId\":\"i1\",\"files\":[{\"path\":\"a\",\"content\":\"x\"},"
+      "{\"path\":\"b\",\"content\":\"eA==\",\"encoding\":\"base64\"}]}",
+      "[{\"path\":\"/a\"},{\"path\":\"/b\"}]" },
+    { "e2b.listFiles", "{\"sandboxId\":\"i1\",\"path\":\"/\"}",
+      "\n\x05\n\x01"
+      "a\x10\x01" },
+    { "e2b.killSandbox", "{\"sandboxId\":\"i1\"}", "{}" },
+    { "e2b.getSandbox", "{\"sandboxId\":\"i1\",\"other\":1}", "" },
+    { "e2b.nothing", "{}", "" },
+};
+
+/* What executes may have run by the time that memory ends. */
+static bool executes(const oom_case *c)
+{
+    return strncmp(c->task, "e2b.run", 7) == 0 ||
+           strcmp(c->task, "e2b.writeFiles") == 0;
+}
+
+static void prepare(flood *f, const oom_case *c)
+{
+    if (c->answer == NULL) {
+        flood_command(f, 100, 10);
+    } else {
+        ebb_buf_printf(&f->head,
+                       "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                       "Content-Length: %zu\r\n\r\n%s",
+                       strlen(c->answer), c->answer);
+    }
+    flood_start(f);
+}
+
+static ebb_runtime *open_runtime(const flood *f, ebb_err *err)
+{
+    ebb_config config;
+    char url[64];
+
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", f->port);
+    ebb_config_init(&config);
+    config.api_key = "e2b_cafecafecafe";
+    config.api_url = config.sandbox_url = url;
+    config.jitter = -1;
+    return ebb_open(&config, err);
+}
+
+/* From opening to closing; the code of how it ended. */
+static ebb_code call_once(const flood *f, const oom_case *c, ebb_err *err)
+{
+    ebb_runtime *rt = open_runtime(f, err);
+    ebb_value *in, *out = NULL;
+
+    if (rt == NULL)
+        return err->code;
+    in = ebb_value_parse(c->input, strlen(c->input), 0, err);
+    if (in != NULL && ebb_call(rt, c->task, in, &out, err) == 0)
+        err->code = EBB_OK;
+    ebb_value_free(in);
+    ebb_value_free(out);
+    ebb_close(rt);
+    return err->code;
+}
+
+/* Returns whether the allocation after `left` was still needed. */
+static bool starve(const flood *f, const oom_case *c, int left, bool once,
+                   ebb_code usual)
+{
+    starving s;
+    ebb_err err = { 0 };
+    ebb_code code;
+
+    starving_start(&s, left);
+    s.once = once;
+    code = call_once(f, c, &err);
+    starving_stop();
+    if (s.blocks != 0)
+        fail_msg("%s: %d blocks leak when allocation %d fails", c->task,
+                 s.blocks, left);
+    if (code == EBB_OUTCOME_UNKNOWN && executes(c))
+        code = EBB_NO_MEMORY;
+    if (code != usual && code != EBB_NO_MEMORY)
+        fail_msg("%s: allocation %d fails: %s: %s", c->task, left,
+                 ebb_code_name(code), err.msg);
+    return s.left < 0;
+}
+
+static void check(const oom_case *c, bool once)
+{
+    flood f = { .times = 0 };
+    ebb_err err = { 0 };
+    ebb_code usual;
+    int n = 0;
+
+    prepare(&f, c);
+    usual = call_once(&f, c, &err);
+    while (starve(&f, c, n, once, usual))
+        assert_true(++n < ALLOCATIONS_MAX);
+    print_message("# %s: %d allocations, %s\n", c->task, n,
+                  once ? "one failed" : "all later ones failed");
+    flood_stop(&f);
+}
+
+static void a_call_survives_each_failing_allocation(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check(&cases[i], true);
+}
+
+static void a_call_survives_the_end_of_memory(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check(&cases[i], false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_survives_each_failing_allocation),
+        cmocka_unit_test(a_call_survives_the_end_of_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
