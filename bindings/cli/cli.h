@@ -99,6 +99,9 @@ void ebb_interrupt_on(void (*fn)(void *context), void *context);
 void ebb_interrupt_off(void);
 bool ebb_interrupted(void);
 
+/* Whether one of them was SIGTERM or SIGHUP: the program is to end. */
+bool ebb_terminated(void);
+
 /* ---- progress.c ---- */
 
 /*

@@ -27,6 +27,7 @@ typedef struct repl {
     size_t piped_room;
     char *chunk; /* lines so far that are not yet a whole chunk */
     int status;
+    bool ended; /* by os.exit or a signal */
 } repl;
 
 static void cancel(void *context)
@@ -51,22 +52,70 @@ static void show_error(repl *r, const ebb_err *err, const ebb_value *object)
     r->status = EBB_EXIT_FAILED;
 }
 
-static void show_result(repl *r)
+/* Every result on a line or a block of its own; with --json the first. */
+static int show_results(repl *r, ebb_value **error, ebb_err *err)
+{
+    ebb_value *value = NULL;
+    char *text = NULL;
+    unsigned how = ebb_output_colour() ? EBB_LUA_COLOUR : 0;
+
+    if (r->cli->json) {
+        if (ebb_lua_take(r->lua, &value, err) < 0) {
+            *error = value;
+            return -1;
+        }
+        ebb_output_value(r->cli, value);
+        ebb_value_free(value);
+        return 0;
+    }
+    if (ebb_lua_take_text(r->lua, how, &text, error, err) < 0)
+        return -1;
+    if (text != NULL && *text != '\0')
+        printf("%s%s", text, text[strlen(text) - 1] == '\n' ? "" : "\n");
+    ebb_free(text);
+    return 0;
+}
+
+static void finish_chunk(repl *r)
 {
     ebb_value *error = NULL;
     ebb_err err = { 0 };
-    char *text = NULL;
+    int result, status;
 
     ebb_progress_wipe();
-    if (ebb_lua_take_text(r->lua,
-                          ebb_output_colour() ? EBB_LUA_COLOUR : 0, &text,
-                          &error, &err) < 0)
+    result = show_results(r, &error, &err);
+    status = ebb_lua_exit_status(r->lua);
+    if (status >= 0) {
+        r->ended = true;
+        r->status = status;
+    } else if (result < 0) {
         show_error(r, &err, error);
-    else if (text != NULL && *text != '\0')
-        printf("%s%s", text, text[strlen(text) - 1] == '\n' ? "" : "\n");
+    }
+    if (r->ended && status < 0)
+        r->status = ebb_code_exit_status(EBB_CANCELLED);
     fflush(stdout);
-    ebb_free(text);
     ebb_value_free(error);
+}
+
+/*
+ * Ctrl-C ends the prompt of a terminal never, another signal always, as a
+ * pipe's.
+ */
+static bool ends_prompt(const repl *r)
+{
+    return ebb_interrupted() && (r->editor == NULL || ebb_terminated());
+}
+
+static void run_to_end(repl *r)
+{
+    ebb_err err = { 0 };
+
+    ebb_interrupt_on(cancel, r->lua);
+    while (!ebb_lua_done(r->lua) &&
+           ebb_lua_poll(r->lua, POLL_MS, &err) == 0)
+        ebb_progress_lua(r->cli, r->lua);
+    r->ended = ends_prompt(r);
+    ebb_interrupt_on(nothing, NULL); /* a late Ctrl-C ends no prompt */
 }
 
 /* Runs r->chunk unless more lines could make it whole. */
@@ -81,12 +130,8 @@ static void run_chunk(repl *r)
             return;
         show_error(r, &err, NULL);
     } else {
-        ebb_interrupt_on(cancel, r->lua);
-        while (!ebb_lua_done(r->lua) &&
-               ebb_lua_poll(r->lua, POLL_MS, &err) == 0)
-            ebb_progress_lua(r->cli, r->lua);
-        ebb_interrupt_off();
-        show_result(r);
+        run_to_end(r);
+        finish_chunk(r);
     }
     if (r->editor != NULL)
         ebb_editor_remember(r->editor, r->chunk);
@@ -100,12 +145,10 @@ static const char *read_line(repl *r, bool *interrupted)
 
     *interrupted = false;
     if (r->editor != NULL) {
-        const char *line;
         ebb_interrupt_on(nothing, NULL);
-        line = ebb_editor_read(r->editor, r->chunk != NULL, interrupted);
-        ebb_interrupt_off();
-        return line;
+        return ebb_editor_read(r->editor, r->chunk, interrupted);
     }
+    ebb_interrupt_off(); /* waiting for a pipe, Ctrl-C ends the program */
     n = getline(&r->piped, &r->piped_room, stdin);
     if (n < 0)
         return NULL;
@@ -140,20 +183,35 @@ static void converse(repl *r)
     const char *line;
     bool interrupted;
 
-    while ((line = read_line(r, &interrupted)) != NULL) {
+    while (!r->ended && (line = read_line(r, &interrupted)) != NULL) {
         if (interrupted) {
             ebb_free(r->chunk);
             r->chunk = NULL;
+            r->ended = ends_prompt(r);
         } else if ((r->chunk != NULL || !is_blank(line)) &&
                    append(r, line) == 0) {
             run_chunk(r);
         }
     }
-    if (r->chunk != NULL) {
+    if (r->chunk != NULL && r->editor == NULL) {
         ebb_err err = { 0 };
         ebb_err_set(&err, EBB_SCRIPT, "the input ends inside a statement");
         show_error(r, &err, NULL);
     }
+}
+
+/* The modules that every chunk uses, as globals. */
+static int open_modules(repl *r, ebb_err *err)
+{
+    static const char require_them[] = "e2b, ebb = require 'e2b', "
+                                       "require 'ebb'";
+    ebb_value *none = NULL;
+
+    if (ebb_lua_start_chunk(r->lua, require_them, sizeof require_them - 1,
+                            NULL, err) < 0)
+        return -1;
+    run_to_end(r);
+    return ebb_lua_take(r->lua, &none, err);
 }
 
 static int open_parts(repl *r, ebb_err *err)
@@ -164,7 +222,7 @@ static int open_parts(repl *r, ebb_err *err)
     config.runtime = r->rt;
     config.before = wipe;
     r->lua = ebb_lua_open(&config, err);
-    if (r->lua == NULL)
+    if (r->lua == NULL || open_modules(r, err) < 0)
         return -1;
     if (isatty(STDIN_FILENO) != 1)
         return 0;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -14,17 +14,15 @@
 
 #include "cli/cli.h"
 
-#define HISTORY_LINES 1000
 #define CANDIDATES_SHOWN_MAX 60
 
 struct ebb_editor {
     ebb_runtime *rt;
     ebb_lua *lua;
     EditLine *edit;
-    History *history;
-    char *history_path; /* NULL: not kept */
+    ebb_history *history;
+    const char *before; /* the lines above, while one is read; or NULL */
     char *line;
-    bool continued;
 };
 
 static ebb_editor *editor_of(EditLine *edit)
@@ -39,7 +37,7 @@ static char *prompt(EditLine *edit)
 {
     static char first[] = "ebb> ", more[] = "...> ";
 
-    return editor_of(edit)->continued ? more : first;
+    return editor_of(edit)->before != NULL ? more : first;
 }
 
 /* Waits for a key while the loop goes on. False: Ctrl-C or an error. */
@@ -101,28 +99,58 @@ static size_t common_length(const ebb_value *names)
     return n;
 }
 
+static size_t terminal_width(void)
+{
+    struct winsize size = { 0 };
+
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+        return 80;
+    return size.ws_col;
+}
+
+/* In columns, row by row. */
 static void show_candidates(const ebb_value *names)
 {
-    size_t n = ebb_value_size(names);
+    size_t n = ebb_value_size(names), widest = 1, columns;
 
-    fputc('\n', stderr);
+    for (size_t i = 0; i < n; i++) {
+        size_t length =
+            strlen(ebb_value_get_string(ebb_value_at(names, i), NULL));
+        widest = length > widest ? length : widest;
+    }
+    columns = terminal_width() / (widest + 2);
     for (size_t i = 0; i < n && i < CANDIDATES_SHOWN_MAX; i++)
-        fprintf(stderr, "%s  ",
+        fprintf(stderr, "%s%-*s", columns == 0 || i % columns == 0 ? "\n" : "",
+                (int)widest + 2,
                 ebb_value_get_string(ebb_value_at(names, i), NULL));
     if (n > CANDIDATES_SHOWN_MAX)
-        fprintf(stderr, "and %zu more", n - CANDIDATES_SHOWN_MAX);
+        fprintf(stderr, "\nand %zu more", n - CANDIDATES_SHOWN_MAX);
     fputc('\n', stderr);
+}
+
+/* What could stand at the cursor, by all of the chunk before it. */
+static ebb_value *names_at(ebb_editor *editor, size_t *word_n)
+{
+    const LineInfo *line = el_line(editor->edit);
+    const char *before = editor->before != NULL ? editor->before : "";
+    char *text = ebb_mem_printf("%s\n%.*s", before,
+                                (int)(line->cursor - line->buffer),
+                                line->buffer);
+    ebb_value *names = NULL;
+
+    if (text != NULL)
+        names = ebb_complete(editor->rt, editor->lua, text, strlen(text),
+                             word_n);
+    ebb_free(text);
+    return names;
 }
 
 static unsigned char complete(EditLine *edit, int key)
 {
     ebb_editor *editor = editor_of(edit);
-    const LineInfo *line = el_line(edit);
     size_t word_n, common;
     unsigned char result = CC_ERROR;
-    ebb_value *names =
-        ebb_complete(editor->rt, editor->lua, line->buffer,
-                     (size_t)(line->cursor - line->buffer), &word_n);
+    ebb_value *names = names_at(editor, &word_n);
 
     (void)key;
     if (ebb_value_size(names) > 0) {
@@ -143,63 +171,6 @@ static unsigned char complete(EditLine *edit, int key)
     }
     ebb_value_free(names);
     return result;
-}
-
-/* ---- history ---- */
-
-static char *history_path(void)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    char *folder, *path;
-
-    if (state != NULL && *state == '/')
-        folder = ebb_mem_printf("%s/ebb", state);
-    else if (home != NULL && *home == '/')
-        folder = ebb_mem_printf("%s/.local/state/ebb", home);
-    else
-        return NULL;
-    path = folder != NULL ? ebb_mem_printf("%s/history", folder) : NULL;
-    if (folder != NULL)
-        mkdir(folder, 0700); /* its parents are not ours to make */
-    ebb_free(folder);
-    return path;
-}
-
-static void open_history(ebb_editor *editor)
-{
-    HistEvent event;
-
-    editor->history = history_init();
-    if (editor->history == NULL)
-        return;
-    history(editor->history, &event, H_SETSIZE, HISTORY_LINES);
-    history(editor->history, &event, H_SETUNIQUE, 1);
-    editor->history_path = history_path();
-    if (editor->history_path != NULL)
-        history(editor->history, &event, H_LOAD, editor->history_path);
-    el_set(editor->edit, EL_HIST, history, editor->history);
-}
-
-static void close_history(ebb_editor *editor)
-{
-    HistEvent event;
-    mode_t mask;
-
-    if (editor->history == NULL)
-        return;
-    mask = umask(077); /* what was typed is nobody else's business */
-    if (editor->history_path != NULL)
-        history(editor->history, &event, H_SAVE, editor->history_path);
-    umask(mask);
-    history_end(editor->history);
-}
-
-void ebb_editor_remember(ebb_editor *editor, const char *chunk)
-{
-    HistEvent event;
-
-    if (editor->history != NULL && *chunk != '\0')
-        history(editor->history, &event, H_ENTER, chunk);
 }
 
 /* ---- open, read, close ---- */
@@ -226,7 +197,8 @@ ebb_editor *ebb_editor_open(ebb_runtime *rt, ebb_lua *lua, ebb_err *err)
     el_set(editor->edit, EL_ADDFN, "ebb-complete", "complete", complete);
     el_set(editor->edit, EL_BIND, "^I", "ebb-complete", NULL);
     el_set(editor->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
-    open_history(editor);
+    editor->history = ebb_history_open();
+    ebb_history_show(editor->history, editor->edit);
     el_source(editor->edit, NULL);
     return editor;
 }
@@ -235,30 +207,38 @@ void ebb_editor_close(ebb_editor *editor)
 {
     if (editor == NULL)
         return;
-    close_history(editor);
     el_end(editor->edit);
-    ebb_free(editor->history_path);
+    ebb_history_close(editor->history);
     ebb_free(editor->line);
     ebb_free(editor);
 }
 
-const char *ebb_editor_read(ebb_editor *editor, bool continued,
+void ebb_editor_remember(ebb_editor *editor, const char *chunk)
+{
+    ebb_history_add(editor->history, chunk);
+}
+
+const char *ebb_editor_read(ebb_editor *editor, const char *before,
                             bool *interrupted)
 {
     const char *line;
     int n = 0;
 
-    editor->continued = continued;
+    editor->before = before;
     ebb_free(editor->line);
     editor->line = NULL;
     line = el_gets(editor->edit, &n);
+    editor->before = NULL;
     *interrupted = ebb_interrupted();
     if (*interrupted) {
         el_reset(editor->edit);
         fputs("^C\n", stderr);
         editor->line = ebb_mem_dup("");
     } else if (line != NULL && n > 0) {
-        editor->line = ebb_mem_dup_n(line, strcspn(line, "\n"));
+        /* A chunk from the history may hold newlines of its own. */
+        editor->line = ebb_mem_dup_n(line, (size_t)n - (line[n - 1] == '\n'));
+    } else {
+        fputc('\n', stderr); /* the shell's prompt begins a line */
     }
     return editor->line;
 }

@@ -9,11 +9,12 @@
 /* A signal handler has no context: hence these statics. */
 static void (*volatile interrupt_fn)(void *context);
 static void *volatile interrupt_context;
-static volatile sig_atomic_t interrupts;
+static volatile sig_atomic_t interrupts, terminated;
 
 static void interrupted(int signum)
 {
-    (void)signum;
+    if (signum != SIGINT)
+        terminated = 1;
     interrupts = interrupts + 1;
     if (interrupts >= GIVE_UP)
         _exit(130);
@@ -49,4 +50,9 @@ void ebb_interrupt_off(void)
 bool ebb_interrupted(void)
 {
     return interrupts > 0;
+}
+
+bool ebb_terminated(void)
+{
+    return terminated != 0;
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 /*
- * The prompt's parts: the line editor on the runtime's loop, and what could
- * stand at the cursor. The conversation itself is cmd_repl.c.
+ * The prompt's parts: the line editor on the runtime's loop, its history, and
+ * what could stand at the cursor. The conversation itself is cmd_repl.c.
  */
 
 #include "ebb.h"
@@ -22,18 +22,36 @@ typedef struct ebb_editor ebb_editor;
  */
 ebb_editor *ebb_editor_open(ebb_runtime *rt, ebb_lua *lua, ebb_err *err);
 
-/* Saves the history. NULL is fine. */
+/* NULL is fine. */
 void ebb_editor_close(ebb_editor *editor);
 
 /*
  * The next line without its newline, borrowed until the next call; NULL at
- * the end of input. Ctrl-C gives an empty line and sets *interrupted.
+ * the end of input. before are the lines of the same chunk above it, or NULL;
+ * borrowed for the call. Ctrl-C gives an empty line and sets *interrupted.
  */
-const char *ebb_editor_read(ebb_editor *editor, bool continued,
+const char *ebb_editor_read(ebb_editor *editor, const char *before,
                             bool *interrupted);
 
 /* Remembers a whole chunk, which may be several lines. */
 void ebb_editor_remember(ebb_editor *editor, const char *chunk);
+
+/* ---- history.c: what was typed, in a file at once ---- */
+
+typedef struct ebb_history ebb_history;
+
+/*
+ * The chunks of earlier prompts; each new one is appended as it comes, so
+ * that a killed prompt loses none. Works without a file where none can be
+ * had. NULL: no memory, which the others take.
+ */
+ebb_history *ebb_history_open(void);
+void ebb_history_close(ebb_history *history);
+void ebb_history_add(ebb_history *history, const char *chunk);
+
+/* Lets libedit's editor walk through it. */
+struct editline;
+void ebb_history_show(ebb_history *history, struct editline *edit);
 
 /* ---- complete.c ---- */
 
