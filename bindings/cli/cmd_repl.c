@@ -49,7 +49,8 @@ static void wipe(void *context)
 static void show_error(repl *r, const ebb_err *err, const ebb_value *object)
 {
     ebb_output_error(r->cli, err, object);
-    r->status = EBB_EXIT_FAILED;
+    if (!r->ended)
+        r->status = EBB_EXIT_FAILED;
 }
 
 /* Every result on a line or a block of its own; with --json the first. */
@@ -91,19 +92,17 @@ static void finish_chunk(repl *r)
     } else if (result < 0) {
         show_error(r, &err, error);
     }
-    if (r->ended && status < 0)
-        r->status = ebb_code_exit_status(EBB_CANCELLED);
     fflush(stdout);
     ebb_value_free(error);
 }
 
-/*
- * Ctrl-C ends the prompt of a terminal never, another signal always, as a
- * pipe's.
- */
-static bool ends_prompt(const repl *r)
+/* Ctrl-C ends what comes from a pipe; SIGTERM and SIGHUP end any prompt. */
+static void heed_interrupt(repl *r)
 {
-    return ebb_interrupted() && (r->editor == NULL || ebb_terminated());
+    if (!ebb_interrupted() || (r->editor != NULL && !ebb_terminated()))
+        return;
+    r->ended = true;
+    r->status = ebb_code_exit_status(EBB_CANCELLED);
 }
 
 static void run_to_end(repl *r)
@@ -114,7 +113,7 @@ static void run_to_end(repl *r)
     while (!ebb_lua_done(r->lua) &&
            ebb_lua_poll(r->lua, POLL_MS, &err) == 0)
         ebb_progress_lua(r->cli, r->lua);
-    r->ended = ends_prompt(r);
+    heed_interrupt(r);
     ebb_interrupt_on(nothing, NULL); /* a late Ctrl-C ends no prompt */
 }
 
@@ -187,7 +186,7 @@ static void converse(repl *r)
         if (interrupted) {
             ebb_free(r->chunk);
             r->chunk = NULL;
-            r->ended = ends_prompt(r);
+            heed_interrupt(r);
         } else if ((r->chunk != NULL || !is_blank(line)) &&
                    append(r, line) == 0) {
             run_chunk(r);

@@ -1,150 +1,93 @@
 -- SPDX-License-Identifier: MIT
 
--- The program `ebb` as a client of one server, for specs. An object with `url`
--- and `dir` (a directory of its own) gets these methods, see scripted.lua.
-
-local cjson = require "cjson"
-local system = require "system"
+-- The program `ebb` as people run it, on a local service of its own:
+--
+--   local program = require "support.program"
+--   local ebb = program.open()
+--   local out, status, err = ebb:script "return 1 + 1"
+--   ebb:close()
+--
+-- close checks that no sandbox is left and stops the service.
 
 local program = {}
 local methods = {}
-program.methods = methods
 
-local CALL_S = 20
 local build = os.getenv "EBB_BUILD" or "build"
 
-function program.shell(command)
+local function read_file(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read "a"
+  file:close()
+  return text
+end
+
+local function shell(command)
   local pipe = assert(io.popen(command))
   local text = pipe:read "a"
   local _, _, status = pipe:close()
   return text, status
 end
 
-function program.read_file(path)
-  local file = io.open(path, "rb")
-  if not file then return nil end
-  local text = file:read "a"
-  file:close()
-  return text
+function program.open()
+  local dir = shell("mktemp -d /tmp/ebb-spec.XXXXXX"):gsub("\n", "")
+  return setmetatable({ dir = dir }, { __index = methods })
 end
 
-function program.write_file(path, text)
+-- The words in front of a command of ebb's.
+function methods:prefix()
+  return ("EBB_STATE=%s EBB_JOURNAL=%s/journal.db timeout 120 %s/ebb --local")
+    :format(self.dir, self.dir, build)
+end
+
+-- Runs `ebb --local WORDS`: standard output, status, standard error. input is
+-- the file it reads, if any.
+function methods:run(words, input)
+  local out, status = shell(("%s %s <%s 2>%s/err"):format(
+    self:prefix(), words, input or "/dev/null", self.dir))
+  return out, status, read_file(self.dir .. "/err")
+end
+
+-- Writes a script and gives its path.
+function methods:write(text)
+  local path = self.dir .. "/script.lua"
   local file = assert(io.open(path, "wb"))
-  assert(file:write(text))
+  file:write(text)
   file:close()
+  return path
 end
 
-local function quote(word)
-  return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
+-- Runs the text as a script, with arguments after it.
+function methods:script(text, arguments)
+  return self:run(("run %s %s"):format(self:write(text), arguments or ""))
 end
 
-local shell, read_file, write_file =
-  program.shell, program.read_file, program.write_file
-
--- No waits worth the name between attempts, no jitter, a second of patience.
-program.limits = "retry=5,jitter=0,connect=1000,unary=1000,transfer=1000,"
-  .. "first=1000,idle=1000"
-
-local function environment(self, options)
-  local env = {
-    E2B_API_URL = self.url, E2B_SANDBOX_URL = self.url,
-    E2B_API_KEY = "e2b_" .. ("0"):rep(40), EBB_LIMITS = program.limits,
-    EBB_LOCAL = "",
-  }
-  for name, value in pairs(options.env or {}) do env[name] = value end
-  if options.limits then
-    env.EBB_LIMITS = program.limits .. "," .. options.limits
-  end
-  local words = {}
-  for name, value in pairs(env) do
-    words[#words + 1] = name .. "=" .. quote(value)
-  end
-  return table.concat(words, " ")
+-- Runs the text, waits until it has printed a line, sends the signal that
+-- often; the rest of its output, its status, standard error.
+function methods:interrupt(text, signal, times)
+  local path = self:write(text)
+  local out, status = shell(([[
+    exec 2>%s/err
+    mkfifo %s/out
+    EBB_STATE=%s EBB_JOURNAL=%s/journal.db %s/ebb --local run %s \
+      </dev/null >%s/out &
+    pid=$!
+    exec 3<%s/out
+    read -r line <&3
+    for i in $(seq %d); do sleep 0.2; kill -%s $pid; done
+    cat <&3
+    wait $pid
+    status=$?
+    rm %s/out
+    exit $status]]):format(self.dir, self.dir, self.dir, self.dir, build,
+    path, self.dir, self.dir, times, signal, self.dir))
+  return out, status, read_file(self.dir .. "/err")
 end
 
--- The shell command of `ebb WORDS` against this server; its results go to
--- files named by place.
-local function command(self, words, options, place)
-  return ("env %s %s timeout %d %s/ebb --json %s >%s.out 2>%s.err; "
-    .. "echo $? >%s.status"):format(environment(self, options),
-    options.before or "", CALL_S, build, words, place, place, place)
-end
-
-local function decode(text)
-  local ok, value = pcall(cjson.decode, text)
-  if ok then return value end
-  return nil
-end
-
-local function result_of(place, seconds)
-  local errors = read_file(place .. ".err")
-  return {
-    status = tonumber(read_file(place .. ".status")), seconds = seconds,
-    out = decode(read_file(place .. ".out")), text = read_file(place .. ".out"),
-    error = decode(errors:match "([^\n]*)\n$" or ""), errors = errors,
-  }
-end
-
-function methods:place()
-  self.calls = (self.calls or 0) + 1
-  return ("%s/call%d"):format(self.dir, self.calls)
-end
-
--- Runs `ebb WORDS` with input on its standard input. Returns { status, out
--- (decoded), error (decoded), text, errors, seconds }.
---   options.env     more variables
---   options.limits  more of EBB_LIMITS
---   options.before  words before the program, such as those of unshare
-function methods:ebb(words, input, options)
-  options = options or {}
-  local place = self:place()
-  write_file(place .. ".in", input)
-  local began = system.monotime()
-  os.execute(("( %s ) <%s.in"):format(command(self, words, options, place),
-    place))
-  return result_of(place, system.monotime() - began)
-end
-
-function methods:call(task, input, options)
-  return self:ebb("call " .. task .. " -", cjson.encode(input), options)
-end
-
--- A script, as `ebb run` runs it.
-function methods:run(script, options)
-  return self:ebb("run -", script, options)
-end
-
--- The library of a sanitized build needs its runtime first.
-local function preload()
-  if not build:find "asan" then return "" end
-  return "ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="
-    .. shell("gcc -print-file-name=libasan.so"):gsub("\n", "")
-end
-
--- As a host of libebb does it, in n threads with a runtime each: see host.py.
-function methods:host(n, task, input, options)
-  local place = self:place()
-  options = options or {}
-  shell(("env %s %s timeout %d python3 -B spec/support/host.py %s/libebb.so %d "
-    .. "%s %s >%s.out 2>%s.err; echo $? >%s.status"):format(
-    environment(self, options), preload(), CALL_S, build, n, task,
-    quote(cjson.encode(input)), place, place, place))
-  return result_of(place)
-end
-
--- The same call in n processes at once; their results in order.
-function methods:call_at_once(n, task, input, options)
-  local places, commands = {}, {}
-  for index = 1, n do
-    local place = self:place()
-    write_file(place .. ".in", cjson.encode(input))
-    places[index] = place
-    commands[index] = ("( %s ) <%s.in &"):format(
-      command(self, "call " .. task .. " -", options or {}, place), place)
-  end
-  os.execute(table.concat(commands, " ") .. " wait")
-  for index, place in ipairs(places) do places[index] = result_of(place) end
-  return places
+function methods:close()
+  local left = self:run "sandbox list --json"
+  self:run "serve --stop"
+  shell("rm -rf " .. self.dir)
+  assert(left == "[]\n", "sandboxes are left: " .. left)
 end
 
 return program

@@ -48,13 +48,13 @@
 local cjson = require "cjson"
 local system = require "system"
 
-local program = require "support.program"
+local client = require "support.client"
 
 local shell, read_file, write_file =
-  program.shell, program.read_file, program.write_file
+  client.shell, client.read_file, client.write_file
 
 local scripted = {}
-local methods = setmetatable({}, { __index = program.methods })
+local methods = setmetatable({}, { __index = client.methods })
 local Server = { __index = methods }
 
 local START_S = 10
