@@ -148,7 +148,7 @@ static ebb_value *names_at(ebb_editor *editor, size_t *word_n)
 static unsigned char complete(EditLine *edit, int key)
 {
     ebb_editor *editor = editor_of(edit);
-    size_t word_n, common;
+    size_t word_n = 0, common;
     unsigned char result = CC_ERROR;
     ebb_value *names = names_at(editor, &word_n);
 

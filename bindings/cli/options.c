@@ -25,6 +25,9 @@ static const struct option global_options[] = {
 };
 #define GLOBALS (sizeof global_options / sizeof *global_options)
 
+/* Errors of usage are said while the options are still being read. */
+static bool usage_as_json;
+
 static void fill(struct option *all, const ebb_option *options)
 {
     size_t n = 0;
@@ -51,17 +54,34 @@ static void show_help(const ebb_command *command)
            "            --quiet  no progress on stderr\n");
 }
 
+/* Whether one of the words that may be options is --json. */
+static bool asks_for_json(int argc, char **argv, bool permute)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+        if (argv[i][0] != '-' && !permute)
+            return false;
+    }
+    return false;
+}
+
 int ebb_usage_error(const ebb_command *command, const char *fmt, ...)
 {
     const char *space = *command->name != '\0' ? " " : "";
+    ebb_err err = { 0 };
+    char message[160];
     va_list args;
 
-    fprintf(stderr, "ebb%s%s: ", space, command->name);
     va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
+    vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
-    fprintf(stderr, "\nusage: ebb%s%s %s\n", space, command->name,
-            command->synopsis);
+    ebb_err_set(&err, EBB_INVALID_INPUT, "ebb%s%s: %s", space, command->name,
+                message);
+    if (usage_as_json)
+        return ebb_output_error(&(ebb_cli){ .json = true }, &err, NULL);
+    fprintf(stderr, "%s\nusage: ebb%s%s %s\n", err.msg, space,
+            command->name, command->synopsis);
     return EBB_EXIT_USAGE;
 }
 
@@ -107,6 +127,7 @@ int ebb_options_parse(ebb_cli *cli, const ebb_command *command, int argc,
     struct option all[OPTIONS_MAX + GLOBALS + 1];
     int found;
 
+    usage_as_json = cli->json || asks_for_json(argc, argv, permute);
     fill(all, options);
     optind = 0; /* glibc: start anew */
     opterr = 0;

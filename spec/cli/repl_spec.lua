@@ -130,7 +130,8 @@ describe("Ctrl-C", function()
     prompt {
       type_in "box = e2b.createSandbox{ idempotencyKey = 'prompt' }", "ebb> ",
       type_in "id = { sandboxId = box.sandboxId }", "ebb> ",
-      type_in "e2b.runCommand{ sandboxId = id.sandboxId, command = 'sleep 60' }",
+      type_in("e2b.runCommand{ sandboxId = id.sandboxId, "
+        .. "command = 'sleep 60' }"),
       "e2b.runCommand 0.", keys.ctrl_c, "cancelled", "ebb> ",
       type_in "e2b.getSandbox(id).status", '"running"', "ebb> ",
       type_in "e2b.killSandbox(id).changed", "true", "ebb> ",
@@ -178,6 +179,14 @@ describe("a pipe", function()
     local out, status = piped ""
     assert.equal("", out)
     assert.equal(0, status)
+  end)
+
+  it("ends with 130 at Ctrl-C", function()
+    ebb:write "print 'begun'\nrequire 'ebb'.sleep(60)\nprint 'not'"
+    local out, status = ebb:signalled("repl <" .. ebb.dir .. "/script.lua",
+      "INT")
+    assert.equal("", out)
+    assert.equal(130, status)
   end)
 
   it("ends with the status of os.exit", function()

@@ -61,15 +61,13 @@ function methods:script(text, arguments)
   return self:run(("run %s %s"):format(self:write(text), arguments or ""))
 end
 
--- Runs the text, waits until it has printed a line, sends the signal that
--- often; the rest of its output, its status, standard error.
-function methods:interrupt(text, signal, times)
-  local path = self:write(text)
+-- Runs the words, waits until a line was printed, sends the signal that often
+-- (once); the rest of the output, the status, standard error.
+function methods:signalled(words, signal, times)
   local out, status = shell(([[
     exec 2>%s/err
     mkfifo %s/out
-    EBB_STATE=%s EBB_JOURNAL=%s/journal.db %s/ebb --local run %s \
-      </dev/null >%s/out &
+    EBB_STATE=%s EBB_JOURNAL=%s/journal.db %s/ebb --local %s >%s/out &
     pid=$!
     exec 3<%s/out
     read -r line <&3
@@ -79,8 +77,14 @@ function methods:interrupt(text, signal, times)
     status=$?
     rm %s/out
     exit $status]]):format(self.dir, self.dir, self.dir, self.dir, build,
-    path, self.dir, self.dir, times, signal, self.dir))
+    words, self.dir, self.dir, times or 1, signal, self.dir))
   return out, status, read_file(self.dir .. "/err")
+end
+
+-- The same of a script.
+function methods:interrupt(text, signal, times)
+  return self:signalled(("run %s </dev/null"):format(self:write(text)),
+    signal, times)
 end
 
 function methods:close()
