@@ -130,10 +130,9 @@ static inline bool has_special(uint64_t word, bool ascii)
 {
     uint64_t quote = word ^ EACH_BYTE * '"';
     uint64_t backslash = word ^ EACH_BYTE * '\\';
-    uint64_t found = ((word - EACH_BYTE * 0x20) & ~word) |
-                     ((quote - EACH_BYTE) & ~quote) |
-                     ((backslash - EACH_BYTE) & ~backslash) |
-                     (ascii ? word : 0);
+    uint64_t found =
+        ((word - EACH_BYTE * 0x20) & ~word) | ((quote - EACH_BYTE) & ~quote) |
+        ((backslash - EACH_BYTE) & ~backslash) | (ascii ? word : 0);
 
     return (found & HIGH_BITS) != 0;
 }
