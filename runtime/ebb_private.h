@@ -12,6 +12,7 @@
 #include "e2b/client.h"
 #include "net/http_client.h"
 #include "net/loop.h"
+#include "task/error_object.h"
 #include "task/registry.h"
 
 typedef struct ebb_host_task ebb_host_task; /* ebb_register.c */
@@ -28,6 +29,8 @@ struct ebb_runtime {
     ebb_op *ops;
     ebb_timer *timers;
     ebb_host_task *host_tasks;
+    struct ebb_journal *journal; /* NULL until a run is asked for */
+    ebb_run *runs;               /* that are open */
 };
 
 /* ---- ebb_limits.c ---- */
@@ -40,12 +43,10 @@ int ebb_limits_read(ebb_config *config, ebb_err *err);
 /* Asks every started call to stop. */
 void ebb_ops_cancel(ebb_runtime *rt);
 
-/* ---- ebb_error.c ---- */
+/* ---- ebb_journal.c ---- */
 
-/* The error object of ebb_call in ebb.h; details moves. NULL: no memory. */
-ebb_value *ebb_error_object(const char *task, const ebb_value *input,
-                            const ebb_err *err, int attempts,
-                            ebb_value *details);
+/* Closes the runs that are open and the journal. */
+void ebb_runtime_journal_close(ebb_runtime *rt);
 
 /* ---- ebb_register.c ---- */
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "ebb_private.h"
+#include "task/error_object.h"
+
+#include "task/retry.h"
 
 /* Moves a member of details up, where people look for it. */
 static int lift(ebb_value *object, ebb_value *details, const char *key)
@@ -72,4 +74,21 @@ ebb_value *ebb_error_object(const char *task, const ebb_value *input,
         return NULL;
     }
     return object;
+}
+
+void ebb_error_from_object(const ebb_value *object, ebb_err *err)
+{
+    const char *code = ebb_value_find_string(object, "code");
+    const char *message = ebb_value_find_string(object, "message");
+    bool retryable = ebb_value_find_bool(object, "retryable", false);
+    int64_t after = ebb_value_find_int(object, "retryAfterMs", 0);
+
+    ebb_err_set(err, code != NULL ? ebb_code_find(code) : EBB_SCRIPT, "%s",
+                message != NULL ? message : "failed");
+    if (err->code == EBB_OK)
+        err->code = EBB_SCRIPT;
+    err->status = (int)ebb_value_find_int(object, "status", 0);
+    err->retry_after_ms = after;
+    if (after == 0 && !retryable && ebb_code_retryable(err->code))
+        err->retry_after_ms = -1;
 }
