@@ -142,6 +142,7 @@ void ebb_close(ebb_runtime *rt)
 {
     if (rt == NULL)
         return;
+    ebb_runtime_journal_close(rt);
     if (rt->loop != NULL && rt->ops != NULL)
         drain(rt);
     while (rt->timers != NULL)

@@ -6,46 +6,21 @@
  * the loop, so nothing calls back from inside what a caller or handler does.
  */
 
-#include "ebb_private.h"
-
-#include <string.h>
-
-typedef enum stage {
-    STAGE_BEGIN,   /* the next turn begins the first attempt */
-    STAGE_ATTEMPT, /* an attempt is in flight */
-    STAGE_WAIT,    /* the timer begins the next attempt */
-    STAGE_ENDED    /* the next turn tells the caller */
-} stage;
-
-struct ebb_op {
-    ebb_runtime *rt;
-    ebb_op *next;
-    const ebb_task *task; /* NULL: a name that is not registered */
-    char *name;
-    ebb_value *input;
-    stage stage;
-    int number; /* attempts begun */
-    bool cancelled;
-    ebb_attempt attempt;
-    ebb_loop_timer *timer;
-    int64_t retry_at_ms;
-    ebb_value *result, *details;
-    ebb_err err;
-    ebb_done_fn *done;
-    void *context;
-};
+#include "ebb_op.h"
 
 static void unlink_op(ebb_op *op)
 {
     ebb_op **link = &op->rt->ops;
 
-    while (*link != op)
+    while (*link != NULL && *link != op)
         link = &(*link)->next;
-    *link = op->next;
+    if (*link == op)
+        *link = op->next;
 }
 
-static void free_op(ebb_op *op)
+void ebb_op_free(ebb_op *op)
 {
+    unlink_op(op);
     ebb_loop_timer_free(op->timer);
     ebb_value_free(op->input);
     ebb_value_free(op->result);
@@ -54,28 +29,50 @@ static void free_op(ebb_op *op)
     ebb_mem_free(op);
 }
 
-/* Tells the caller, in a turn of its own. */
-static void tell(void *context)
+ebb_value *ebb_op_outcome(ebb_op *op)
 {
-    ebb_op *op = context;
     ebb_value *out = op->result;
 
-    unlink_op(op);
     if (op->err.code != EBB_OK) {
         out = ebb_error_object(op->name, op->input, &op->err, op->number,
                                op->details);
         op->details = NULL;
     }
     op->result = NULL;
-    op->done(op->context, out, op->err.code == EBB_OK ? NULL : &op->err);
-    free_op(op);
+    return out;
 }
 
-static void end(ebb_op *op)
+/* Tells the caller, in a turn of its own. */
+static void tell(void *context)
 {
-    op->stage = STAGE_ENDED;
-    if (ebb_loop_defer(op->rt->loop, tell, op) < 0)
+    ebb_op *op = context;
+    ebb_value *out = ebb_op_outcome(op);
+
+    unlink_op(op);
+    op->done(op->context, out, op->err.code == EBB_OK ? NULL : &op->err);
+    ebb_op_free(op);
+}
+
+void ebb_op_end(ebb_op *op)
+{
+    op->stage = EBB_OP_ENDED;
+    if (op->keeper != NULL)
+        op->keeper->ends(op);
+    else if (ebb_loop_defer(op->rt->loop, tell, op) < 0)
         tell(op); /* no memory to wait for the next turn */
+}
+
+void ebb_op_fail(ebb_op *op, const ebb_err *err)
+{
+    op->err = *err;
+    ebb_op_end(op);
+}
+
+void ebb_op_wait(ebb_op *op, int64_t wait_ms)
+{
+    op->stage = EBB_OP_WAIT;
+    op->retry_at_ms = ebb_clock_steady_ms(op->rt->clock) + wait_ms;
+    ebb_loop_timer_start(op->timer, wait_ms);
 }
 
 static void after(ebb_attempt *attempt, ebb_value *result, const ebb_err *err,
@@ -93,7 +90,7 @@ static void after(ebb_attempt *attempt, ebb_value *result, const ebb_err *err,
     op->result = result;
     if (result != NULL) {
         op->err.code = EBB_OK;
-        end(op);
+        ebb_op_end(op);
         return;
     }
     op->err = *err;
@@ -102,31 +99,35 @@ static void after(ebb_attempt *attempt, ebb_value *result, const ebb_err *err,
                               attempt->deadline_ms);
     if (wait < 0) {
         op->details = details;
-        end(op);
+        ebb_op_end(op);
         return;
     }
     ebb_value_free(details);
-    op->stage = STAGE_WAIT;
-    op->retry_at_ms = ebb_clock_steady_ms(op->rt->clock) + wait;
-    ebb_loop_timer_start(op->timer, wait);
+    op->stage = EBB_OP_NOTE;
+    if (op->keeper != NULL)
+        op->keeper->waits(op, wait);
+    else
+        ebb_op_wait(op, wait);
 }
 
-static void begin_attempt(void *context)
+void ebb_op_attempt(void *context)
 {
-    static const ebb_attempt_hooks hooks = { .after = after };
     ebb_op *op = context;
 
     op->number++;
-    op->stage = STAGE_ATTEMPT;
+    op->stage = EBB_OP_ATTEMPT;
     op->attempt = (ebb_attempt){
         .input = op->input,
         .clock = op->rt->clock,
         .deadline_ms = EBB_NO_DEADLINE,
         .number = op->number,
-        .hooks = &hooks,
+        .hooks = &op->hooks,
         .starter = op,
         .context = op->task->context,
     };
+    op->hooks.after = after;
+    if (op->keeper != NULL)
+        op->hooks.before_effect = op->keeper->before_effect;
     op->task->start(&op->attempt);
 }
 
@@ -151,77 +152,88 @@ static int check_input(ebb_op *op, const ebb_value *input)
     return 0;
 }
 
-static ebb_op *new_op(ebb_runtime *rt, const char *task)
+ebb_op *ebb_op_new(ebb_runtime *rt, const char *task, const ebb_value *input,
+                   ebb_err *err)
 {
     ebb_op *op = ebb_mem_zero(sizeof *op);
 
-    if (op == NULL)
-        return NULL;
-    op->rt = rt;
-    op->task = ebb_registry_find(rt->registry, task);
-    op->name = ebb_mem_dup(task);
-    op->timer = ebb_loop_timer_new(rt->loop, begin_attempt, op);
-    if (op->name == NULL || op->timer == NULL) {
-        free_op(op);
+    if (op != NULL) {
+        op->rt = rt;
+        op->task = ebb_registry_find(rt->registry, task);
+        op->name = ebb_mem_dup(task);
+        op->timer = ebb_loop_timer_new(rt->loop, ebb_op_attempt, op);
+    }
+    if (op == NULL || op->name == NULL || op->timer == NULL) {
+        if (op != NULL)
+            ebb_op_free(op);
+        ebb_err_set(err, EBB_NO_MEMORY, "start %s", task);
         return NULL;
     }
+    /* What was asked for is still worth naming in the error object. */
+    if (check_input(op, input) < 0 &&
+        ebb_value_find_string(input, "sandboxId") != NULL)
+        op->input = ebb_value_copy(input);
+    op->next = rt->ops;
+    rt->ops = op;
     return op;
 }
 
 ebb_op *ebb_start(ebb_runtime *rt, const char *task, const ebb_value *input,
                   ebb_done_fn *done, void *context, ebb_err *err)
 {
-    ebb_op *op = new_op(rt, task);
-    ebb_loop_fn *first = begin_attempt;
+    ebb_op *op = ebb_op_new(rt, task, input, err);
+    ebb_loop_fn *first = ebb_op_attempt;
 
-    if (op == NULL) {
-        ebb_err_set(err, EBB_NO_MEMORY, "start %s", task);
+    if (op == NULL)
         return NULL;
-    }
     op->done = done;
     op->context = context;
-    if (check_input(op, input) < 0) {
-        op->stage = STAGE_ENDED;
+    if (op->err.code != EBB_OK) {
+        op->stage = EBB_OP_ENDED;
         first = tell;
-        /* What was asked for is still worth naming in the error object. */
-        if (ebb_value_find_string(input, "sandboxId") != NULL)
-            op->input = ebb_value_copy(input);
     }
     if (ebb_loop_defer(rt->loop, first, op) < 0) {
-        free_op(op);
+        ebb_op_free(op);
         ebb_err_set(err, EBB_NO_MEMORY, "start %s", task);
         return NULL;
     }
-    op->next = rt->ops;
-    rt->ops = op;
     return op;
+}
+
+static void cancel_early(ebb_op *op)
+{
+    ebb_err err = { 0 };
+
+    ebb_loop_timer_cancel(op->timer);
+    ebb_loop_defer_cancel(op->rt->loop, ebb_op_attempt, op);
+    ebb_err_set(&err, EBB_CANCELLED, "%s was cancelled", op->name);
+    ebb_op_fail(op, &err);
 }
 
 void ebb_cancel(ebb_op *op)
 {
     ebb_attempt_fn *cancel;
 
-    if (op->cancelled || op->stage == STAGE_ENDED)
+    if (op->cancelled || op->stage == EBB_OP_ENDED)
         return;
     op->cancelled = true;
-    if (op->stage == STAGE_ATTEMPT) {
+    if (op->stage == EBB_OP_ATTEMPT) {
         cancel = op->attempt.cancel;
         op->attempt.cancel = NULL;
         if (cancel != NULL)
             cancel(&op->attempt);
-        return;
-    }
-    ebb_loop_timer_cancel(op->timer);
-    ebb_loop_defer_cancel(op->rt->loop, begin_attempt, op);
-    ebb_err_set(&op->err, EBB_CANCELLED, "%s was cancelled", op->name);
-    end(op);
+    } else if (op->stage == EBB_OP_BEGIN && op->keeper != NULL) {
+        op->keeper->cancels(op);
+    } else if (op->stage != EBB_OP_NOTE) {
+        cancel_early(op);
+    } /* else the keeper sees it, once the attempt is noted */
 }
 
 void ebb_op_progress(const ebb_op *op, int *attempt, int64_t *wait_ms)
 {
     int64_t left = 0;
 
-    if (op->stage == STAGE_WAIT)
+    if (op->stage == EBB_OP_WAIT)
         left = op->retry_at_ms - ebb_clock_steady_ms(op->rt->clock);
     if (attempt != NULL)
         *attempt = op->number;
@@ -233,67 +245,4 @@ void ebb_ops_cancel(ebb_runtime *rt)
 {
     for (ebb_op *op = rt->ops; op != NULL; op = op->next)
         ebb_cancel(op);
-}
-
-/* ---- blocking ---- */
-
-typedef struct waiting {
-    bool ended;
-    ebb_value *out;
-    ebb_err err;
-} waiting;
-
-static void waited(void *context, ebb_value *out, const ebb_err *err)
-{
-    waiting *w = context;
-
-    w->ended = true;
-    w->out = out;
-    if (err != NULL)
-        w->err = *err;
-}
-
-int ebb_call(ebb_runtime *rt, const char *task, const ebb_value *input,
-             ebb_value **out, ebb_err *err)
-{
-    waiting w = { 0 };
-
-    *out = NULL;
-    if (ebb_loop_is_hosted(rt->loop))
-        return ebb_err_set(err, EBB_UNSUPPORTED,
-                           "%s: ebb_call would block the host's loop; "
-                           "use ebb_start", task);
-    if (ebb_start(rt, task, input, waited, &w, err) == NULL)
-        return -1;
-    while (!w.ended)
-        ebb_loop_run(rt->loop, -1);
-    *out = w.out;
-    if (w.err.code == EBB_OK)
-        return 0;
-    *err = w.err;
-    return -1;
-}
-
-int ebb_call_json(ebb_runtime *rt, const char *task, const char *input,
-                  char **out, ebb_err *err)
-{
-    ebb_value *in = NULL, *answer = NULL;
-    int result;
-
-    *out = NULL;
-    if (input != NULL) {
-        in = ebb_value_parse(input, strlen(input), 0, err);
-        if (in == NULL) {
-            err->code = EBB_INVALID_INPUT;
-            return ebb_err_wrap(err, "%s: input", task);
-        }
-    }
-    result = ebb_call(rt, task, in, &answer, err);
-    if (answer != NULL)
-        *out = ebb_value_write(answer, EBB_WRITE_COMPACT, NULL);
-    if (result == 0 && *out == NULL)
-        result = ebb_err_set(err, EBB_NO_MEMORY, "%s: result", task);
-    ebb_value_free(in);
-    ebb_value_free(answer);
-    return result;
 }

@@ -54,6 +54,24 @@ static void cancel_request(ebb_attempt *attempt)
     request->host->cancel(request->host->context, request);
 }
 
+/* Cancelled before it was started: the host never hears of it. */
+static void drop_request(ebb_attempt *attempt)
+{
+    ebb_err err = { 0 };
+
+    ebb_err_set(&err, EBB_CANCELLED, "the call was cancelled");
+    ebb_request_fail(attempt->state, &err, NULL);
+}
+
+static void proceed(ebb_attempt *attempt)
+{
+    ebb_request *request = attempt->state;
+    ebb_host_task *host = request->host;
+
+    attempt->cancel = host->cancel != NULL ? cancel_request : NULL;
+    host->start(host->context, request);
+}
+
 static void start_request(ebb_attempt *attempt)
 {
     ebb_host_task *host = attempt->context;
@@ -68,9 +86,8 @@ static void start_request(ebb_attempt *attempt)
     request->attempt = attempt;
     request->host = host;
     attempt->state = request;
-    if (host->cancel != NULL)
-        attempt->cancel = cancel_request;
-    host->start(host->context, request);
+    attempt->cancel = drop_request;
+    ebb_attempt_before_effect(attempt, proceed);
 }
 
 static void free_host_task(ebb_host_task *host)

@@ -12,8 +12,6 @@
 
 #include "ebb.h"
 
-EBB_C_BEGIN
-
 typedef struct ebb_run ebb_run;
 typedef struct ebb_step ebb_step;
 
@@ -152,9 +150,12 @@ EBB_API int ebb_run_log(ebb_run *run, const char *path, ebb_log_level level,
 
 /*
  * The journal, for people and programs; each waits for it. A run is {id,
- * script, state, startedAt, updatedAt, endedAt?, owner?, recoveries, steps,
- * …}; show adds its steps with input, output, attempts, error, times, and its
- * log and sandboxes that are still alive.
+ * script, args, state ("running", "interrupted", "done", "failed",
+ * "cancelled", "stuck"), startedAt, updatedAt, endedAt?, ageMs, ms, owner?:
+ * {pid, alive}, recoveries, stepsCount, forkedFrom?, result? or error?}; show
+ * adds steps: [{path, name, class, state, startedAt, endedAt?, offsetMs, ms?,
+ * input, output? or error?, failedAttempts?, …}], log, and sandboxes: those
+ * it made and did not kill.
  */
 EBB_API int ebb_runs_list(ebb_runtime *rt, ebb_value **out, ebb_err *err);
 EBB_API int ebb_runs_show(ebb_runtime *rt, const char *id, ebb_value **out,
@@ -164,8 +165,9 @@ EBB_API int ebb_runs_cancel(ebb_runtime *rt, const char *id, ebb_err *err);
 /* A new run with the steps of id before path; *new_id is freed by ebb_free. */
 EBB_API int ebb_runs_fork(ebb_runtime *rt, const char *id, const char *path,
                           char **new_id, ebb_err *err);
-/* Removes ended runs; kill: also ends the sandboxes they left alive. */
+/*
+ * Removes ended runs; kill: first ends the sandboxes they left alive, on
+ * whichever back end they live. {removed, killed, failed: [{id, message}]}.
+ */
 EBB_API int ebb_runs_prune(ebb_runtime *rt, bool kill, ebb_value **out,
                            ebb_err *err);
-
-EBB_C_END

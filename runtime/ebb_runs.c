@@ -1,38 +1,80 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Durable runs: not in this version; each function says so. */
+/* The journal as a whole: runs listed, shown, cancelled, forked. */
 
-#include "ebb_private.h"
+#include "ebb_runs.h"
 
-static int unsupported(ebb_err *err)
-{
-    return ebb_err_set(err, EBB_UNSUPPORTED,
-                       "durable runs: not in this version of ebb (%s)",
-                       ebb_version());
-}
+#include "base/id.h"
 
-void ebb_run_config_init(ebb_run_config *config)
-{
-    *config = (ebb_run_config){ .size = sizeof *config };
-}
-
-ebb_run *ebb_run_open(ebb_runtime *rt, const ebb_run_config *config,
-                      ebb_err *err)
-{
-    (void)rt;
-    (void)config;
-    unsupported(err);
-    return NULL;
-}
-
-void ebb_run_close(ebb_run *run)
-{
-    (void)run;
-}
+#define LIST_MAX 10000
 
 int ebb_runs_list(ebb_runtime *rt, ebb_value **out, ebb_err *err)
 {
-    (void)rt;
+    ebb_journal *journal = ebb_runtime_journal(rt, err);
+    ebb_journal_run **runs = NULL;
+    ebb_value *list;
+    int64_t now = ebb_clock_wall_ms(rt->clock);
+    size_t n = 0;
+    int bad = 0;
+
     *out = NULL;
-    return unsupported(err);
+    if (journal == NULL ||
+        ebb_journal_list(journal, LIST_MAX, &runs, &n, err) < 0)
+        return -1;
+    list = ebb_value_array();
+    for (size_t i = 0; i < n && bad == 0; i++)
+        bad |= ebb_value_add(list, ebb_runs_value(runs[i], now));
+    ebb_journal_list_free(runs, n);
+    if (list == NULL || bad < 0) {
+        ebb_value_free(list);
+        return ebb_err_set(err, EBB_NO_MEMORY, "list the runs");
+    }
+    *out = list;
+    return 0;
+}
+
+int ebb_runs_show(ebb_runtime *rt, const char *id, ebb_value **out,
+                  ebb_err *err)
+{
+    ebb_journal *journal = ebb_runtime_journal(rt, err);
+    ebb_journal_run *run;
+
+    *out = NULL;
+    if (journal == NULL)
+        return -1;
+    run = ebb_journal_get_run(journal, id, err);
+    if (run == NULL)
+        return -1;
+    *out = ebb_runs_value_whole(run, ebb_clock_wall_ms(rt->clock));
+    ebb_journal_run_free(run);
+    return *out != NULL ? 0
+                        : ebb_err_set(err, EBB_NO_MEMORY, "show run %s", id);
+}
+
+int ebb_runs_cancel(ebb_runtime *rt, const char *id, ebb_err *err)
+{
+    static const char outcome[] =
+        "{\"code\":\"cancelled\",\"message\":\"the run was cancelled while it "
+        "was interrupted\",\"retryable\":false,\"attempts\":0}";
+    ebb_journal *journal = ebb_runtime_journal(rt, err);
+    bool asked = false;
+
+    if (journal == NULL)
+        return -1;
+    return ebb_journal_cancel(journal, id, outcome, &asked, err);
+}
+
+int ebb_runs_fork(ebb_runtime *rt, const char *id, const char *path,
+                  char **new_id, ebb_err *err)
+{
+    ebb_journal *journal = ebb_runtime_journal(rt, err);
+    char made[EBB_RUN_ID_BYTES];
+
+    *new_id = NULL;
+    if (journal == NULL || ebb_id_random(made, sizeof made, err) < 0 ||
+        ebb_journal_fork(journal, id, path, made, err) < 0)
+        return -1;
+    *new_id = ebb_mem_dup(made);
+    return *new_id != NULL ? 0
+                           : ebb_err_set(err, EBB_NO_MEMORY, "fork %s", id);
 }

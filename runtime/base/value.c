@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/value.h"
 
-#include "base/utf8.h"
 #include "base/value_scan.h"
 
 #include <string.h>
@@ -49,17 +48,14 @@ ebb_value *ebb_value_float(double d)
     return value_of(json_real(d));
 }
 
-/* jansson's own check looks at each byte; ours at words of ASCII. */
 ebb_value *ebb_value_string(const char *bytes, size_t n)
 {
-    if (!ebb_utf8_valid(bytes, n))
-        return NULL;
-    return value_of(json_stringn_nocheck(bytes != NULL ? bytes : "", n));
+    return value_of(json_stringn(bytes != NULL ? bytes : "", n));
 }
 
 ebb_value *ebb_value_text(const char *text)
 {
-    return text == NULL ? NULL : ebb_value_string(text, strlen(text));
+    return value_of(json_string(text));
 }
 
 ebb_value *ebb_value_array(void)
