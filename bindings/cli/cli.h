@@ -30,8 +30,9 @@ typedef struct ebb_command {
                char **argv);
 } ebb_command;
 
-extern const ebb_command ebb_cmd_run, ebb_cmd_call, ebb_cmd_repl,
-    ebb_cmd_tasks, ebb_cmd_serve, ebb_cmd_sandbox, ebb_cmd_doctor;
+extern const ebb_command ebb_cmd_run, ebb_cmd_runs, ebb_cmd_call,
+    ebb_cmd_repl, ebb_cmd_tasks, ebb_cmd_serve, ebb_cmd_sandbox,
+    ebb_cmd_doctor;
 
 /* ---- options.c ---- */
 

@@ -9,8 +9,9 @@
 #include <string.h>
 
 static const ebb_command *const commands[] = {
-    &ebb_cmd_run,   &ebb_cmd_call,    &ebb_cmd_repl,   &ebb_cmd_tasks,
-    &ebb_cmd_serve, &ebb_cmd_sandbox, &ebb_cmd_doctor, NULL,
+    &ebb_cmd_run,   &ebb_cmd_runs,    &ebb_cmd_call,   &ebb_cmd_repl,
+    &ebb_cmd_tasks, &ebb_cmd_serve,   &ebb_cmd_sandbox, &ebb_cmd_doctor,
+    NULL,
 };
 
 static const ebb_command main_command = {

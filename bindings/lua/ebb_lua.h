@@ -19,9 +19,7 @@
 
 #include "ebb.h"
 
-EBB_C_BEGIN
-
-#include <lua.h> /* knows nothing of C++ */
+#include <lua.h>
 
 typedef struct ebb_lua ebb_lua;
 
@@ -145,5 +143,3 @@ EBB_API void ebb_lua_detach(lua_State *L);
 /* The modules, for package.preload or luaL_requiref. */
 EBB_API int luaopen_ebb(lua_State *L);
 EBB_API int luaopen_e2b(lua_State *L);
-
-EBB_C_END

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `ebb runs`: the journal for people, and going on with what it holds. */
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/runs.h"
+#include "cli/script.h"
+
+#define FOLLOW_MS 500
+
+typedef struct runs_options {
+    const char *id, *step, *from;
+    bool take_over, force, kill;
+} runs_options;
+
+/* ---- list, show ---- */
+
+static int list(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)
+{
+    ebb_value *runs = NULL;
+    ebb_err err = { 0 };
+    int status = EBB_EXIT_OK;
+
+    (void)options;
+    if (ebb_runs_list(rt, &runs, &err) < 0)
+        return ebb_output_error(cli, &err, NULL);
+    if (cli->json)
+        status = ebb_output_value(cli, runs);
+    else
+        ebb_runs_show_list(runs);
+    ebb_value_free(runs);
+    return status;
+}
+
+static const ebb_value *find_step(const ebb_value *run, const char *path)
+{
+    const ebb_value *steps = ebb_value_find(run, "steps");
+
+    for (size_t i = 0; i < ebb_value_size(steps); i++) {
+        const ebb_value *step = ebb_value_at(steps, i);
+        if (strcmp(ebb_output_text(step, "path"), path) == 0)
+            return step;
+    }
+    return NULL;
+}
+
+static int show_step(ebb_cli *cli, const ebb_value *run, const char *path)
+{
+    const ebb_value *step = find_step(run, path);
+    ebb_err err = { 0 };
+
+    if (step == NULL) {
+        ebb_err_set(&err, EBB_NOT_FOUND,
+                    "run %s has no step %s; `ebb runs show %s` lists them",
+                    ebb_output_text(run, "id"), path,
+                    ebb_output_text(run, "id"));
+        return ebb_output_error(cli, &err, NULL);
+    }
+    if (cli->json)
+        return ebb_output_value(cli, step);
+    ebb_runs_show_step(step);
+    return EBB_EXIT_OK;
+}
+
+static bool is_running(const ebb_value *run)
+{
+    return strcmp(ebb_output_text(run, "state"), "running") == 0;
+}
+
+static void pause_ms(long ms)
+{
+    struct timespec wait = { ms / 1000, ms % 1000 * 1000000 };
+
+    nanosleep(&wait, NULL); /* Ctrl-C ends it early */
+}
+
+static void stop_following(void *context)
+{
+    (void)context; /* ebb_interrupted says so */
+}
+
+/* Steps that ended since: outcomes come first, in their order. */
+static size_t show_new(const ebb_value *run, size_t shown)
+{
+    const ebb_value *steps = ebb_value_find(run, "steps");
+
+    while (shown < ebb_value_size(steps) &&
+           ebb_value_find(ebb_value_at(steps, shown), "seq") != NULL)
+        ebb_runs_show_line(ebb_value_at(steps, shown++));
+    return shown;
+}
+
+/* Until it ends or Ctrl-C; *run is replaced by what it became. */
+static int follow(ebb_runtime *rt, const char *id, ebb_value **run,
+                  ebb_err *err)
+{
+    size_t shown = 0;
+    int result = 0;
+
+    ebb_interrupt_on(stop_following, NULL);
+    while (result == 0 && is_running(*run) && !ebb_interrupted()) {
+        shown = show_new(*run, shown);
+        pause_ms(FOLLOW_MS);
+        ebb_value_free(*run);
+        *run = NULL;
+        result = ebb_runs_show(rt, id, run, err);
+    }
+    ebb_interrupt_off();
+    if (result == 0 && !is_running(*run))
+        putchar('\n');
+    return result;
+}
+
+static int show_run(ebb_cli *cli, ebb_runtime *rt, const char *id,
+                    ebb_value **run)
+{
+    ebb_err err = { 0 };
+
+    if (cli->json)
+        return ebb_output_value(cli, *run);
+    ebb_runs_show_head(*run);
+    if (is_running(*run)) {
+        if (follow(rt, id, run, &err) < 0)
+            return ebb_output_error(cli, &err, NULL);
+        if (is_running(*run))
+            return EBB_EXIT_OK; /* stopped following */
+        ebb_runs_show_head(*run);
+    }
+    ebb_runs_show_steps(*run);
+    ebb_runs_show_end(*run);
+    return EBB_EXIT_OK;
+}
+
+static int show(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)
+{
+    ebb_value *run = NULL;
+    ebb_err err = { 0 };
+    int status;
+
+    if (ebb_runs_show(rt, options->id, &run, &err) < 0)
+        return ebb_output_error(cli, &err, NULL);
+    status = options->step != NULL
+                 ? show_step(cli, run, options->step)
+                 : show_run(cli, rt, options->id, &run);
+    ebb_value_free(run);
+    return status;
+}
+
+/* ---- cancel, prune ---- */
+
+static int cancel(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)
+{
+    ebb_err err = { 0 };
+
+    if (ebb_runs_cancel(rt, options->id, &err) < 0)
+        return ebb_output_error(cli, &err, NULL);
+    return EBB_EXIT_OK;
+}
+
+static void show_pruned(const ebb_value *result)
+{
+    const ebb_value *failed = ebb_value_find(result, "failed");
+
+    printf("removed %zu runs, ended %zu sandboxes\n",
+           ebb_value_size(ebb_value_find(result, "removed")),
+           ebb_value_size(ebb_value_find(result, "killed")));
+    for (size_t i = 0; i < ebb_value_size(failed); i++)
+        fprintf(stderr, "ebb: kept run %s: %s\n",
+                ebb_output_text(ebb_value_at(failed, i), "id"),
+                ebb_output_text(ebb_value_at(failed, i), "message"));
+}
+
+static int prune(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)
+{
+    ebb_value *result = NULL;
+    ebb_err err = { 0 };
+    int status = EBB_EXIT_OK;
+
+    if (ebb_runs_prune(rt, options->kill, &result, &err) < 0)
+        return ebb_output_error(cli, &err, NULL);
+    if (cli->json)
+        status = ebb_output_value(cli, result);
+    else
+        show_pruned(result);
+    if (ebb_value_size(ebb_value_find(result, "failed")) > 0)
+        status = EBB_EXIT_FAILED;
+    ebb_value_free(result);
+    return status;
+}
+
+/* ---- resume, fork: the script goes on ---- */
+
+/* The script and arguments that the run was begun with. */
+static int execute(ebb_cli *cli, const ebb_value *run,
+                   const runs_options *options)
+{
+    const ebb_value *args = ebb_value_find(run, "args");
+    ebb_run_config config;
+    ebb_lua_script script = { .path = ebb_value_find_string(run, "script"),
+                              .args_count = ebb_value_size(args) };
+    const char **list = ebb_mem_zero((script.args_count + 1) * sizeof *list);
+    ebb_err err = { 0 };
+    int status;
+
+    for (size_t i = 0; list != NULL && i < script.args_count; i++)
+        list[i] = ebb_value_get_string(ebb_value_at(args, i), NULL);
+    script.args = list;
+    ebb_run_config_init(&config);
+    config.id = ebb_output_text(run, "id");
+    config.resume = true;
+    config.take_over = options->take_over;
+    config.force = options->force;
+    if (list == NULL || script.path == NULL || *script.path != '/') {
+        ebb_err_set(&err, EBB_INVALID_INPUT,
+                    "run %s was not begun from a file; go on with `ebb run "
+                    "--id %s SCRIPT`", config.id, config.id);
+        status = ebb_output_error(cli, &err, NULL);
+    } else {
+        status = ebb_script_run(cli, &script, &config);
+    }
+    ebb_mem_free(list);
+    return status;
+}
+
+/* Every run whose owner is dead; the last failure's status. */
+static int resume_all(ebb_cli *cli, ebb_runtime *rt,
+                      const runs_options *options)
+{
+    ebb_value *runs = NULL;
+    ebb_err err = { 0 };
+    int status = EBB_EXIT_OK, ended;
+    size_t n = 0;
+
+    if (ebb_runs_list(rt, &runs, &err) < 0)
+        return ebb_output_error(cli, &err, NULL);
+    for (size_t i = ebb_value_size(runs); i-- > 0 && !ebb_interrupted();) {
+        const ebb_value *run = ebb_value_at(runs, i);
+        if (strcmp(ebb_output_text(run, "state"), "interrupted") != 0)
+            continue;
+        if (!cli->quiet)
+            fprintf(stderr, "ebb: resuming run %s\n",
+                    ebb_output_text(run, "id"));
+        n++;
+        ended = execute(cli, run, options);
+        if (ended != EBB_EXIT_OK)
+            status = ended;
+    }
+    if (n == 0 && !cli->quiet)
+        fprintf(stderr, "ebb: no run is interrupted\n");
+    ebb_value_free(runs);
+    return status;
+}
+
+static int resume(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)
+{
+    ebb_value *run = NULL;
+    ebb_err err = { 0 };
+    int status;
+
+    if (options->id == NULL)
+        return resume_all(cli, rt, options);
+    if (ebb_runs_show(rt, options->id, &run, &err) < 0)
+        return ebb_output_error(cli, &err, NULL);
+    status = execute(cli, run, options);
+    ebb_value_free(run);
+    return status;
+}
+
+static int fork_run(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)
+{
+    runs_options forked = { 0 };
+    char *id = NULL;
+    ebb_err err = { 0 };
+    int status;
+
+    if (ebb_runs_fork(rt, options->id, options->from, &id, &err) < 0)
+        return ebb_output_error(cli, &err, NULL);
+    if (!cli->quiet)
+        fprintf(stderr, "ebb: run %s, from step %s of %s\n", id,
+                options->from, options->id);
+    forked.id = id;
+    status = resume(cli, rt, &forked);
+    ebb_free(id);
+    return status;
+}
+
+/* ---- which ---- */
+
+typedef enum wants_id { NO_ID, MAY_ID, NEEDS_ID } wants_id;
+
+static const struct {
+    const char *name;
+    wants_id id;
+    int (*run)(ebb_cli *cli, ebb_runtime *rt, const runs_options *options);
+} verbs[] = {
+    { "list", NO_ID, list },       { "show", NEEDS_ID, show },
+    { "resume", MAY_ID, resume },  { "cancel", NEEDS_ID, cancel },
+    { "fork", NEEDS_ID, fork_run }, { "prune", NO_ID, prune },
+};
+#define VERBS (sizeof verbs / sizeof *verbs)
+
+static int run_verb(ebb_cli *cli, size_t verb, const runs_options *options)
+{
+    int status = EBB_EXIT_FAILED;
+    ebb_runtime *rt = ebb_cli_open(cli, &status);
+
+    if (rt == NULL)
+        return status;
+    status = verbs[verb].run(cli, rt, options);
+    ebb_close(rt);
+    return status;
+}
+
+static int run(ebb_cli *cli, const ebb_command *self, int argc, char **argv)
+{
+    runs_options o = { 0 };
+    const ebb_option options[] = {
+        { "step", NULL, &o.step },       { "from", NULL, &o.from },
+        { "take-over", &o.take_over, NULL }, { "force", &o.force, NULL },
+        { "kill", &o.kill, NULL },       { 0 },
+    };
+    int first = ebb_options_parse(cli, self, argc, argv, options, true);
+    size_t verb = 0;
+
+    if (first < 0)
+        return ebb_options_status(first);
+    while (first < argc && verb < VERBS &&
+           strcmp(argv[first], verbs[verb].name) != 0)
+        verb++;
+    if (verb == VERBS)
+        return ebb_usage_error(self, "there is no `ebb runs %s`",
+                               argv[first]);
+    first++;
+    if (first < argc && verbs[verb].id != NO_ID)
+        o.id = argv[first++];
+    if (first < argc)
+        return ebb_usage_error(self, "what is '%s'?", argv[first]);
+    if (o.id == NULL && verbs[verb].id == NEEDS_ID)
+        return ebb_usage_error(self, "%s: which run?", verbs[verb].name);
+    if (verbs[verb].run == fork_run && o.from == NULL)
+        return ebb_usage_error(self, "fork: from which step? --from PATH");
+    return run_verb(cli, verb, &o);
+}
+
+const ebb_command ebb_cmd_runs = {
+    .name = "runs",
+    .synopsis = "[list | show ID [--step PATH] | resume [ID] [--take-over] "
+                "[--force] | cancel ID | fork ID --from PATH | prune "
+                "[--kill]]",
+    .help = "durable runs: list, show, resume, cancel, fork, prune",
+    .text = "  list    what the journal holds, newest first\n"
+            "  show    a run with its steps; one that runs is followed\n"
+            "  resume  go on with an interrupted or failed run; without an\n"
+            "          ID with every run whose process is dead\n"
+            "  cancel  ask its process to cancel it, or end it as cancelled\n"
+            "  fork    a new run with the steps recorded before PATH\n"
+            "  prune   remove runs that have ended\n\n"
+            "  --take-over  from a process that is alive\n"
+            "  --force      run a step again whose outcome is unknown\n"
+            "  --kill       end the sandboxes that the runs left behind\n",
+    .run = run,
+};
