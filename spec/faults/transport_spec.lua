@@ -179,4 +179,30 @@ describe("a proxy in the environment", function()
       assert.equal(0, #p:log(), form)
     end
   end)
+
+  -- The names have no address: the proxy sees which ones were asked for.
+  local function asked_for(domain, task, input)
+    local s = scripted.start { { on = "POST */connect", body = {
+      sandboxID = "ibox", templateID = "base", envdVersion = "0.6.13",
+      envdAccessToken = "t", domain = domain } } }
+    local p = proxy { { on = "CONNECT *", status = 502, after = "close" } }
+    local answer = s:call(task, input, { env = { E2B_SANDBOX_URL = "",
+      HTTPS_PROXY = p.url, https_proxy = p.url } })
+    assert.equal("network", answer.error and answer.error.code,
+      answer.errors)
+    return p:requests()[1].path
+  end
+
+  it("is asked for the name that a sandbox's domain gives it (C17)",
+    function()
+      local code = { sandboxId = "ibox", code = "1" }
+      assert.equal("49983-ibox.my.example:443",
+        asked_for("my.example", "e2b.runCommand", command))
+      assert.equal("49999-ibox.my.example:443",
+        asked_for("my.example", "e2b.runCode", code))
+      assert.equal("sandbox.e2b.app:443",
+        asked_for("e2b.app", "e2b.runCommand", command))
+      assert.equal("sandbox.e2b.app:443",
+        asked_for("e2b.app", "e2b.runCode", code))
+    end)
 end)
