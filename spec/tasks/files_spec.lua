@@ -51,15 +51,20 @@ describe("files", function()
     end
   end)
 
-  it("keep every byte", function()
-    run [[python3 -c "
-import sys
-open('/tmp/all', 'wb').write(bytes(range(256)) * 16)"]]
-    local got = read("/tmp/all", { encoding = "base64" })
-    assert.equal(4096, got.byteCount)
-    write { { path = "/tmp/copy", encoding = "base64",
-      content = got.content } }
-    assert.equal("", run "cmp /tmp/all /tmp/copy")
+  it("keep every byte (A08)", function()
+    local contents = {
+      "bytes(range(256)) * 16", "b'\\x89PNG\\r\\n\\x1a\\n'",
+      "b'\\xff' * 1000", "os.urandom(1 << 20)", "b'\\0'",
+    }
+    for _, content in ipairs(contents) do
+      run(("python3 -c \"import os; open('/tmp/all', 'wb').write(%s)\"")
+        :format(content))
+      local got = read("/tmp/all", { encoding = "base64",
+        maxBytes = 1 << 20 })
+      write { { path = "/tmp/copy", encoding = "base64",
+        content = got.content } }
+      assert.equal("", run "cmp /tmp/all /tmp/copy 2>&1")
+    end
   end)
 
   it("may be empty, and are replaced whole", function()
@@ -93,7 +98,7 @@ describe("writeFiles", function()
 end)
 
 describe("readFile", function()
-  it("never damages what is not text", function()
+  it("never damages what is not text (A08)", function()
     run "printf '\\x89PNG\\xff' > png"
     local err = read_fails "png"
     assert.equal("not_utf8", err.code)
@@ -101,7 +106,7 @@ describe("readFile", function()
     assert.equal("iVBOR/8=", read("png", { encoding = "base64" }).content)
   end)
 
-  it("gives all or nothing", function()
+  it("gives all or nothing (A08)", function()
     run "head -c 1000 /dev/zero | tr '\\0' a > thousand"
     assert.equal(1000, read("thousand", { maxBytes = 1000 }).byteCount)
     local err = read_fails("thousand", { maxBytes = 999 })
