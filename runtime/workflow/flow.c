@@ -298,11 +298,6 @@ void ebb_flow_note_raw_order(ebb_flow *flow)
                               (ebb_journal_done){ NULL, NULL }, &ignored);
 }
 
-bool ebb_flow_is_busy(const ebb_flow *flow)
-{
-    return flow->asked > 0;
-}
-
 int ebb_flow_log(ebb_flow *flow, const char *path, int level,
                  const char *message, const ebb_value *fields)
 {

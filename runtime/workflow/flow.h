@@ -46,9 +46,6 @@ bool ebb_flow_script_changed(const ebb_flow *flow);
 bool ebb_flow_cancel_requested(const ebb_flow *flow);
 void ebb_flow_note_raw_order(ebb_flow *flow);
 
-/* Whether some step was asked for and its end was not delivered. */
-bool ebb_flow_is_busy(const ebb_flow *flow);
-
 /* Whether a recorded outcome is left to deliver. */
 bool ebb_flow_is_replaying(const ebb_flow *flow);
 

@@ -131,19 +131,3 @@ ebb_flow_step *ebb_flow_queue_take(ebb_flow_queue *queue)
     step->next_in_queue = NULL;
     return step;
 }
-
-void ebb_flow_queue_del(ebb_flow_queue *queue, ebb_flow_step *step)
-{
-    ebb_flow_step **link = &queue->first, *before = NULL;
-
-    while (*link != NULL && *link != step) {
-        before = *link;
-        link = &before->next_in_queue;
-    }
-    if (*link == NULL)
-        return;
-    *link = step->next_in_queue;
-    if (queue->last == step)
-        queue->last = before;
-    step->next_in_queue = NULL;
-}

@@ -95,4 +95,3 @@ typedef struct ebb_flow_queue {
 
 void ebb_flow_queue_add(ebb_flow_queue *queue, ebb_flow_step *step);
 ebb_flow_step *ebb_flow_queue_take(ebb_flow_queue *queue);
-void ebb_flow_queue_del(ebb_flow_queue *queue, ebb_flow_step *step);
