@@ -79,7 +79,7 @@ static int insert_run(ebb_journal *journal, fork_job *job,
     got = ebb_sql_once(
         &journal->sql,
         ebb_sql_start(&journal->sql, err, run_sql, "tiiiiiitttt", fresh.id,
-                      job->now_ms, job->now_ms, (int64_t)fresh.seed,
+                      fresh.started_ms, job->now_ms, (int64_t)fresh.seed,
                       ebb_journal_run_sum(&fresh),
                       ebb_journal_end_sum(EBB_JOURNAL_ACTIVE, NULL, 0),
                       (int64_t)fresh.raw_order, fresh.script,
