@@ -109,6 +109,16 @@ static int check_service(ebb_runtime *rt, ebb_value *rows)
     return result;
 }
 
+static int check_journal(ebb_runtime *rt, ebb_value *rows)
+{
+    char line[LINE_BYTES];
+    bool sound = ebb_journal_look(rt, line, sizeof line);
+
+    return add(rows, "journal", sound, true, line,
+               "a damaged run stops alone; move the file away to begin a new "
+               "journal, or set EBB_JOURNAL");
+}
+
 static int check_key(ebb_runtime *rt, ebb_value *rows)
 {
     const char *key = rt->config.api_key != NULL ? rt->config.api_key
@@ -142,6 +152,7 @@ ebb_value *ebb_check(ebb_runtime *rt, ebb_err *err)
     bad |= check_program(rows, "node", "/usr/bin/node --version 2>/dev/null",
                          false, "apt-get install nodejs: runCode of "
                                 "javascript needs it");
+    bad |= check_journal(rt, rows);
     bad |= check_key(rt, rows);
     if (rows != NULL && bad == 0)
         return rows;

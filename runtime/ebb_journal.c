@@ -4,7 +4,9 @@
 
 #include "ebb_run_private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 
@@ -79,4 +81,58 @@ void ebb_runtime_journal_close(ebb_runtime *rt)
         ebb_run_close(rt->runs);
     ebb_journal_close(rt->journal);
     rt->journal = NULL;
+}
+
+/* ---- for doctor ---- */
+
+typedef struct problems {
+    char first[200];
+} problems;
+
+static void note_problem(void *context, const char *run, const char *what)
+{
+    problems *p = context;
+
+    if (p->first[0] == '\0')
+        snprintf(p->first, sizeof p->first, "%s%s%.150s",
+                 *run != '\0' ? run : "the file", ": ", what);
+}
+
+static bool look(ebb_runtime *rt, const char *path, char *line, size_t n)
+{
+    problems found = { 0 };
+    ebb_err err = { 0 };
+    ebb_journal *journal;
+    int count;
+
+    if (access(path, F_OK) < 0) {
+        snprintf(line, n, "none yet; it will be %s", path);
+        return true;
+    }
+    journal = ebb_runtime_journal(rt, &err);
+    count = journal != NULL
+                ? ebb_journal_check(journal, note_problem, &found, &err)
+                : -1;
+    if (count < 0)
+        snprintf(line, n, "%s", err.msg);
+    else if (count == 0)
+        snprintf(line, n, "every row is sound, %s", path);
+    else
+        snprintf(line, n, "%d problems in %s, the first: %s", count, path,
+                 found.first);
+    return count == 0;
+}
+
+bool ebb_journal_look(ebb_runtime *rt, char *line, size_t n)
+{
+    ebb_err err = { 0 };
+    char *path = ebb_journal_path(&rt->config, &err);
+    bool sound = false;
+
+    if (path == NULL)
+        snprintf(line, n, "%s", err.msg);
+    else
+        sound = look(rt, path, line, n);
+    ebb_mem_free(path);
+    return sound;
 }

@@ -48,6 +48,9 @@ void ebb_ops_cancel(ebb_runtime *rt);
 /* Closes the runs that are open and the journal. */
 void ebb_runtime_journal_close(ebb_runtime *rt);
 
+/* Looks at every row; a line for people says what it found. */
+bool ebb_journal_look(ebb_runtime *rt, char *line, size_t n);
+
 /* ---- ebb_register.c ---- */
 
 void ebb_host_tasks_free(ebb_runtime *rt);
