@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/crash.h"
 #include "base/mem.h"
 
 /* ---- the list of calls with something to deliver ---- */
@@ -117,6 +118,10 @@ static bool tell_body(ebb_http_call *call)
 /* Calls back for all that was recorded; the call may be freed by this. */
 static void deliver(ebb_http_call *call)
 {
+    if (call->sent_ms >= 0 && !call->sent_passed) {
+        call->sent_passed = true;
+        ebb_crash_at(EBB_CRASH_SENT);
+    }
     if (call->failed && !call->finished)
         ebb_http_call_stop(call);
     call->busy = true;

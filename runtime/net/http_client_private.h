@@ -104,6 +104,7 @@ struct ebb_http_call {
     int64_t started_ms;
     int64_t active_ms; /* when a byte last moved */
     int64_t sent_ms;   /* when the whole request was handed over; -1 */
+    bool sent_passed;  /* the crash switch's point after it */
 
     /* the end */
     bool finished; /* out of libcurl's hands */
