@@ -38,6 +38,17 @@ static void partial_output(const ebb_value *object, const char *stream)
         fprintf(stderr, "  %s so far: %.2000s\n", stream, text);
 }
 
+/* Both sides of a step that is not as it was recorded. */
+static void show_diff(const ebb_value *object)
+{
+    const ebb_value *lines =
+        ebb_value_find(ebb_value_find(object, "details"), "diff");
+
+    for (size_t i = 0; i < ebb_value_size(lines); i++)
+        fprintf(stderr, "  %s\n",
+                ebb_value_get_string(ebb_value_at(lines, i), NULL));
+}
+
 /* Where in the script it happened: Lua's own frames of the traceback. */
 static void show_frames(const char *trace)
 {
@@ -66,6 +77,7 @@ static void error_for_people(const ebb_err *err, const ebb_value *object)
     fputc('\n', stderr);
     if (hint != NULL)
         fprintf(stderr, "  %s\n", hint);
+    show_diff(object);
     partial_output(object, "stdout");
     partial_output(object, "stderr");
     if (trace != NULL && err->code != EBB_CANCELLED)
