@@ -8,6 +8,7 @@
 #include "ebb.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <time.h>
 #include <zlib.h>
 
@@ -103,6 +104,7 @@ static measured measure(const flood *f, const char *task, const char *json)
     ebb_call(rt, "e2b.nothing", NULL, &m.out, &m.err);
     ebb_value_free(m.out);
     m.err = (ebb_err){ 0 };
+    malloc_trim(0); /* what an earlier test has freed must not hide this one */
     forget_peak();
     idle = memory_kb("VmHWM:");
     start = now_s();
@@ -210,6 +212,53 @@ static void output_of_code_costs_its_bound(void **state)
     ebb_buf_clear(&line);
 }
 
+/* One event whose member is as long as all the output. */
+static measured one_long_line(const char *begin, uint64_t *bytes)
+{
+    flood f = { .times = 0 };
+    ebb_buf block = { 0 };
+    measured m;
+
+    for (int i = 0; i < 65536; i++)
+        ebb_buf_add_byte(&block, 'A');
+    flood_lines(&f, block.bytes, flood_bytes() / 65536 / 10);
+    flood_chunk_text(&f.head, begin);
+    flood_chunk_text(&f.tail, "\"}\n{\"type\":\"end_of_execution\"}\n");
+    ebb_buf_add_text(&f.tail, "0\r\n\r\n");
+    flood_start(&f);
+    m = measure(&f, "e2b.runCode", CODE);
+    flood_stop(&f);
+    *bytes = f.times * 65536;
+    ebb_buf_clear(&block);
+    return m;
+}
+
+static void a_line_without_end_costs_its_bound(void **state)
+{
+    uint64_t bytes;
+    measured m = one_long_line("{\"type\":\"stdout\",\"text\":\"", &bytes);
+
+    (void)state;
+    say("one line of code", bytes, &m);
+    assert_string_equal(m.err.msg, "");
+    assert_int_equal(ebb_value_get_int(member(&m, "stdout", "byteCount")),
+                     bytes);
+    assert_small(&m, KB_MAX);
+    ebb_value_free(m.out);
+}
+
+static void a_picture_without_end_costs_its_bound(void **state)
+{
+    uint64_t bytes;
+    measured m = one_long_line("{\"type\":\"result\",\"png\":\"", &bytes);
+
+    (void)state;
+    say("one picture of code", bytes, &m);
+    assert_int_equal(m.err.code, EBB_LIMIT_EXCEEDED);
+    assert_small(&m, KB_MAX);
+    ebb_value_free(m.out);
+}
+
 /* ---- what the control plane may answer ---- */
 
 static void assert_refused(flood *f, const char *what, uint64_t bytes)
@@ -280,6 +329,8 @@ int main(void)
         CASE(output_without_end_costs_its_bound, "B12, C04"),
         CASE(small_events_cost_the_same_each, "D08"),
         CASE(output_of_code_costs_its_bound, "B12, C04"),
+        CASE(a_line_without_end_costs_its_bound, "C04"),
+        CASE(a_picture_without_end_costs_its_bound, "B13, C04"),
         CASE(ten_million_nulls_are_not_built, "C04"),
         CASE(a_gzip_bomb_is_not_unpacked, "C04"),
     };
