@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,15 +120,23 @@ static int sync_parent(const char *path, ebb_err *err)
     return result;
 }
 
-/* A new file beside the old one, whole and on the disk. */
-static int write_aside(char *aside, const void *bytes, size_t n, mode_t mode,
-                       ebb_err *err)
+typedef struct replacement {
+    const char *path;
+    const void *bytes;
+    size_t n;
+    mode_t mode;
+    bool synced;
+} replacement;
+
+/* A new file beside the old one, whole, and on the disk if it shall be. */
+static int write_aside(const replacement *r, char *aside, ebb_err *err)
 {
     int fd = mkostemp(aside, O_CLOEXEC), result = 0;
 
     if (fd < 0)
         return fail(err, "create", aside);
-    if (fchmod(fd, mode) < 0 || write_all(fd, bytes, n) < 0 || fsync(fd) < 0)
+    if (fchmod(fd, r->mode) < 0 || write_all(fd, r->bytes, r->n) < 0 ||
+        (r->synced && fsync(fd) < 0))
         result = fail(err, "write", aside);
     if (close(fd) < 0 && result == 0)
         result = fail(err, "close", aside);
@@ -136,25 +145,40 @@ static int write_aside(char *aside, const void *bytes, size_t n, mode_t mode,
     return result;
 }
 
-int ebb_fs_replace(const char *path, const void *bytes, size_t n, mode_t mode,
-                   ebb_err *err)
+static int replace(const replacement *r, ebb_err *err)
 {
-    char *aside = ebb_mem_printf("%s.XXXXXX", path);
+    char *aside = ebb_mem_printf("%s.XXXXXX", r->path);
     int result = -1;
 
     if (aside == NULL)
-        return no_memory(err, path);
-    if (write_aside(aside, bytes, n, mode, err) < 0)
+        return no_memory(err, r->path);
+    if (write_aside(r, aside, err) < 0)
         goto done;
-    if (rename(aside, path) < 0) {
-        fail(err, "replace", path);
+    if (rename(aside, r->path) < 0) {
+        fail(err, "replace", r->path);
         unlink(aside);
         goto done;
     }
-    result = sync_parent(path, err);
+    result = r->synced ? sync_parent(r->path, err) : 0;
 done:
     ebb_mem_free(aside);
     return result;
+}
+
+int ebb_fs_replace(const char *path, const void *bytes, size_t n, mode_t mode,
+                   ebb_err *err)
+{
+    const replacement r = { path, bytes, n, mode, true };
+
+    return replace(&r, err);
+}
+
+int ebb_fs_replace_unsynced(const char *path, const void *bytes, size_t n,
+                            mode_t mode, ebb_err *err)
+{
+    const replacement r = { path, bytes, n, mode, false };
+
+    return replace(&r, err);
 }
 
 static int make_dir(const char *path, mode_t mode, ebb_err *err)

@@ -19,6 +19,13 @@ int ebb_fs_read(const char *path, size_t bytes_max, ebb_buf *out,
 int ebb_fs_replace(const char *path, const void *bytes, size_t n, mode_t mode,
                    ebb_err *err);
 
+/*
+ * The same without waiting for the disk: whole for every process, also when
+ * this one is killed; after a power failure old, empty or absent.
+ */
+int ebb_fs_replace_unsynced(const char *path, const void *bytes, size_t n,
+                            mode_t mode, ebb_err *err);
+
 /* Makes path and its missing parents; an existing directory is fine. */
 int ebb_fs_make_dirs(const char *path, mode_t mode, ebb_err *err);
 

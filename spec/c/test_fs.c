@@ -84,6 +84,26 @@ static void a_file_is_replaced_whole_with_its_mode(void **state)
     ebb_buf_clear(&out);
 }
 
+static void an_unsynced_replacement_is_whole_all_the_same(void **state)
+{
+    ebb_buf out = { 0 };
+    struct stat st;
+    ebb_err err;
+
+    (void)state;
+    put("f", "first, and longer");
+    assert_int_equal(ebb_fs_replace_unsynced(at("f"), "two", 3, 0640, &err), 0);
+    assert_int_equal(ebb_fs_read(at("f"), 100, &out, &err), 0);
+    assert_string_equal(out.bytes, "two");
+    assert_int_equal(stat(at("f"), &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0640);
+    assert_int_equal(entries(root), 1);
+    assert_int_equal(ebb_fs_replace_unsynced(at("none/f"), "x", 1, 0600, &err),
+                     -1);
+    assert_int_equal(err.code, EBB_FILE_NOT_FOUND);
+    ebb_buf_clear(&out);
+}
+
 static void a_failed_replacement_keeps_the_old_and_leaves_nothing(void **state)
 {
     ebb_err err;
@@ -290,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_ROOT(a_file_is_replaced_whole_with_its_mode),
+        IN_ROOT(an_unsynced_replacement_is_whole_all_the_same),
         IN_ROOT(a_failed_replacement_keeps_the_old_and_leaves_nothing),
         IN_ROOT(reading_is_bounded_to_the_byte),
         IN_ROOT(a_missing_file_is_named),

@@ -101,8 +101,10 @@ int ebb_state_write(const ebb_sandbox *sandbox, ebb_err *err)
 
     if (text == NULL || path == NULL)
         rc = ebb_err_set(err, EBB_NO_MEMORY, "state of %s", sandbox->id);
-    else
+    else if (sandbox->state == EBB_SANDBOX_PAUSED)
         rc = ebb_fs_replace(path, text, n, 0600, err);
+    else /* a failure of power ends it, whatever the file then says */
+        rc = ebb_fs_replace_unsynced(path, text, n, 0600, err);
     ebb_mem_free(path);
     ebb_mem_free(text);
     ebb_value_free(o);
