@@ -18,6 +18,7 @@ struct ebb_step {
     ebb_run *run;
     ebb_step *next;
     ebb_flow_step *step;
+    bool given; /* to the host, to be run */
     ebb_step_fn *fn;
     void (*end_fn)(void *context, const ebb_err *err);
     void *context;
@@ -119,6 +120,19 @@ static void drain(ebb_run *run)
     ebb_run_ops_drop(run);
 }
 
+/* Whoever waits for a step hears that nothing comes any more. */
+static void end_step(ebb_step *step)
+{
+    ebb_err err = { 0 };
+
+    ebb_err_set(&err, EBB_CANCELLED, "the run was closed");
+    if (step->end_fn != NULL)
+        step->end_fn(step->context, &err);
+    else if (!step->given)
+        step->fn(step->context, NULL, 0, NULL, &err);
+    ebb_mem_free(step);
+}
+
 void ebb_run_close(ebb_run *run)
 {
     ebb_run **link;
@@ -135,7 +149,7 @@ void ebb_run_close(ebb_run *run)
     while (run->steps != NULL) {
         ebb_step *step = run->steps;
         run->steps = step->next;
-        ebb_mem_free(step);
+        end_step(step);
     }
     ebb_mem_free(run);
 }
@@ -239,6 +253,7 @@ static void on_step(void *context, ebb_flow_step *run, ebb_value *out,
     void *fn_context = step->context;
 
     if (run != NULL) {
+        step->given = true;
         fn(fn_context, step, run->wake_ms, NULL, NULL);
         return;
     }

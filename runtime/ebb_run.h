@@ -43,7 +43,10 @@ EBB_API void ebb_run_config_init(ebb_run_config *config);
 EBB_API ebb_run *ebb_run_open(ebb_runtime *rt, const ebb_run_config *config,
                               ebb_err *err);
 
-/* Gives it up: without an end it is interrupted and may be opened again. */
+/*
+ * Gives it up: without an end it is interrupted and may be opened again. Steps
+ * that were asked for or are being ended hear EBB_CANCELLED before it returns.
+ */
 EBB_API void ebb_run_close(ebb_run *run);
 
 EBB_API const char *ebb_run_id(const ebb_run *run);
