@@ -61,8 +61,13 @@ local function run_all(group, count, limit, start, ended)
   end
 end
 
-local function collect(results)
+-- In a durable run each of these functions is a step: group:decide records
+-- what decided, before the script sees it.
+local function collect(group, results)
   return function(index, ok, ...)
+    if not ok then
+      group:decide(index, "failed")
+    end
     results[index] = finish(ok, ...)
   end
 end
@@ -71,10 +76,11 @@ end
 function ebb.parallel(functions)
   local count = check_functions("ebb.parallel", functions)
   local results = {}
-  local group <close> = core.group()
+  local group <close> = core.group("ebb.parallel", { functions = count })
   run_all(group, count, count, function(i)
     group:start(functions[i])
-  end, collect(results))
+  end, collect(group, results))
+  group:decide(0, "ended")
   return results
 end
 
@@ -110,10 +116,12 @@ function ebb.map(list, fn, options)
   local count = #list
   local limit = check_limit(options, count)
   local results = {}
-  local group <close> = core.group()
+  local group <close> = core.group("ebb.map",
+    { items = count, limit = math.tointeger(limit) })
   run_all(group, count, limit, function(i)
     group:start(fn, list[i], i)
-  end, collect(results))
+  end, collect(group, results))
+  group:decide(0, "ended")
   return results
 end
 
@@ -121,17 +129,19 @@ end
 function ebb.settle(functions)
   local count = check_functions("ebb.settle", functions)
   local ends = {}
-  local group <close> = core.group()
+  local group <close> = core.group("ebb.settle", { functions = count })
   run_all(group, count, count, function(i)
     group:start(functions[i])
   end, function(index, ok, value)
     ends[index] = ok and { ok = true, value = value }
       or { ok = false, error = value }
   end)
+  group:decide(0, "ended")
   return ends
 end
 
-local function first_end(_, ...)
+local function first_end(group, index, ...)
+  group:decide(index, "ended first")
   return finish(...)
 end
 
@@ -141,22 +151,25 @@ function ebb.race(functions)
   if count == 0 then
     fail("invalid_input", "ebb.race: expected at least one function")
   end
-  local group <close> = core.group()
+  local group <close> = core.group("ebb.race", { functions = count })
   for i = 1, count do
     group:start(functions[i])
   end
-  return first_end(group:next())
+  return first_end(group, group:next())
 end
 
 -- Raises `timeout` when fn takes longer, and cancels what it has in flight.
 function ebb.timeout(seconds, fn, ...)
   core.check_seconds(seconds, "ebb.timeout")
   core.check_callable(fn, "ebb.timeout", "function")
-  local group <close> = core.group()
+  local group <close> = core.group("ebb.timeout", { seconds = seconds },
+    seconds)
   local work = group:start(fn, ...)
-  group:start(core.sleep, seconds)
+  if not group:is_step() then
+    group:start(core.sleep, seconds)
+  end
   return (function(index, ...)
-    if index ~= work then
+    if index ~= work or group:decide(work, "ended in time") ~= work then
       fail("timeout", "ebb.timeout: not done within %.14g s", seconds)
     end
     return finish(...)
@@ -196,6 +209,13 @@ local function check_keys(what, given, known)
   end
 end
 
+local function run_step(fn)
+  local _ <close> = core.hold_step()
+  return (fn())
+end
+
+local classes = { none = true, read = true, lifecycle = true }
+
 -- Runs fn once; what it returns is what its JSON form says. It may not wait:
 -- no task, sleep or other step inside.
 function ebb.step(name, fn, options)
@@ -206,9 +226,18 @@ function ebb.step(name, fn, options)
   core.check_callable(fn, "ebb.step", "function")
   if options ~= nil then
     check_keys("ebb.step", options, { class = true })
+    if options.class ~= nil and not classes[options.class] then
+      fail("invalid_input", "ebb.step: class: '%s' is not none, read or "
+        .. "lifecycle", tostring(options.class))
+    end
   end
-  local _ <close> = core.hold_step()
-  return core.json_form((fn()), "ebb.step '" .. name .. "'")
+  local run, recorded = core.step_begin(name, options and options.class)
+  if run then
+    return core.step_end(pcall(run_step, fn))
+  elseif run == false then
+    return recorded
+  end
+  return core.json_form(run_step(fn), "ebb.step '" .. name .. "'")
 end
 
 -- A task of the script's own: checked, retried and listed as the twelve are.

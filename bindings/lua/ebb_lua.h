@@ -33,9 +33,8 @@ typedef struct ebb_lua_config {
     void (*before)(void *context);
     void *context;
     /*
-     * The durable run that what is started executes: each call is a step of
-     * it. Borrowed; ended and closed by its owner, after the state. NULL:
-     * nothing is recorded.
+     * A durable run for one script, whose calls are then its steps: borrowed,
+     * closed after the state. NULL: nothing is recorded.
      */
     ebb_run *run;
 } ebb_lua_config;
@@ -84,7 +83,9 @@ EBB_API int ebb_lua_poll(ebb_lua *lua, int timeout_ms, ebb_err *err);
 /*
  * Ctrl-C: raises `cancelled` at the call that waits, or in the loop that
  * computes; cleanup calls still go out. The second time it gives up: what is
- * in flight is dropped, calls fail at once. Safe in a signal handler.
+ * in flight is dropped, calls fail at once. Safe in a signal handler. In a run
+ * the first is recorded with the step it ends: a loop that computes goes on
+ * until its next step.
  */
 EBB_API void ebb_lua_cancel(ebb_lua *lua);
 
@@ -93,6 +94,11 @@ EBB_API void ebb_lua_cancel(ebb_lua *lua);
  * NULL for nothing or nil. -1: err, and *out is the error object {code,
  * message, traceback?, …} as ebb_call gives it; EBB_SCRIPT for a plain Lua
  * error or a result that is not JSON. *out is the caller's.
+ *
+ * With a run its end is committed first, which waits for the journal: done,
+ * failed, or cancelled. A run that was given up (a second ebb_lua_cancel) or
+ * that cannot go on (EBB_REPLAY_MISMATCH, EBB_LOST_OWNERSHIP, EBB_JOURNAL)
+ * stays interrupted.
  */
 EBB_API int ebb_lua_take(ebb_lua *lua, ebb_value **out, ebb_err *err);
 

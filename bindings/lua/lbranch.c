@@ -6,6 +6,7 @@
 
 #include "lua/lcall.h"
 #include "lua/lcoro.h"
+#include "lua/ldurable.h"
 #include "lua/lerror.h"
 #include "lua/lplace.h"
 
@@ -17,6 +18,8 @@ static int l_branch_gc(lua_State *L)
     lebb_branch *branch = luaL_checkudata(L, 1, BRANCH_NAME);
 
     lebb_call_drop(branch);
+    ebb_mem_free(branch->path);
+    branch->path = NULL;
     return 0;
 }
 
@@ -106,6 +109,8 @@ void lebb_branch_interrupt(lebb_branch *branch, bool at_once)
 {
     if (branch->call)
         lebb_call_cancel(branch->call, at_once);
+    else if (branch->joint && !at_once)
+        lebb_call_cancel(branch->joint, false);
     else if (branch->waits)
         lebb_branch_ready(branch);
 }
@@ -125,6 +130,8 @@ void lebb_branch_check(lua_State *L, lebb_branch *branch)
 {
     bool due = branch->cancel == LEBB_CANCEL_WANTED && branch->shield == 0;
 
+    if (branch->step == 0 && lebb_durable_run(branch))
+        due = false;
     if (!due && !branch->sched->gave_up)
         return;
     branch->cancel = LEBB_CANCEL_DELIVERED;

@@ -5,17 +5,19 @@
  *
  * Invariant: when a group is closed, every function it started has ended; a
  * branch that closes one is not interrupted by a cancel, since its functions'
- * cleanup is under way.
+ * cleanup is under way. In a durable run a group is a step, which has ended
+ * then as well.
  */
 #include <lauxlib.h>
 
+#include "lua/lcall.h"
 #include "lua/lcheck.h"
+#include "lua/ldurable.h"
 #include "lua/lerror.h"
 #include "lua/lmodule.h"
-#include "lua/lsched.h"
+#include "lua/lvalue.h"
 
-#define GROUP_NAME  "ebb.group"
-#define SHIELD_NAME "ebb.shield"
+#define GROUP_NAME "ebb.group"
 
 /* The user value holds the started branches by index until told of. */
 struct lebb_group {
@@ -23,6 +25,9 @@ struct lebb_group {
     lebb_branch *waiter; /* in next or close, or NULL */
     lebb_branch *ended_first, *ended_last;
     lua_Integer started, running;
+    lebb_call *call; /* in a run: its step */
+    char *path;      /* and where that is */
+    bool timed;      /* ebb.timeout: the step may end first, by its time */
 };
 
 static lebb_group *check_group(lua_State *L)
@@ -30,15 +35,48 @@ static lebb_group *check_group(lua_State *L)
     return luaL_checkudata(L, 1, GROUP_NAME);
 }
 
+/* The step of the group, asked for at once; its branches do not wait. */
+static void begin_step(lua_State *L, lebb_group *group, lebb_branch *branch)
+{
+    char path[LEBB_PATH_BYTES];
+    lebb_step_ask ask = { .kind = LEBB_STEP_GROUP,
+                          .name = lua_tostring(L, 1),
+                          .step_class = "read" };
+    ebb_err err;
+
+    ask.input = *lebb_value_check(L, 2, ask.name, LEBB_VALUE_EXACT);
+    if (!lua_isnil(L, 3)) {
+        group->timed = true;
+        ask.kind = LEBB_STEP_TIMEOUT;
+        ask.step_class = "lifecycle"; /* the time is recorded first */
+        ask.wake_ms = lebb_wall_ms() + lebb_check_seconds(L, 3, ask.name);
+    }
+    group->call = lebb_step_start(branch, &ask, path, &err);
+    if (!group->call)
+        lebb_raise(L, &err);
+    group->path = ebb_mem_dup(path);
+    if (!group->path)
+        lebb_raise_code(L, EBB_NO_MEMORY, "%s: no memory", ask.name);
+    if (branch->cancel == LEBB_CANCEL_WANTED && branch->shield == 0)
+        lebb_call_cancel(group->call, false);
+    lua_pop(L, 1);
+}
+
+/* group(name, input, seconds): of a combinator; seconds of ebb.timeout */
 static int l_group_new(lua_State *L)
 {
     lebb_sched *s = lebb_sched_check(L);
-    lebb_group *group = lua_newuserdatauv(L, sizeof *group, 1);
+    lebb_group *group;
 
+    lua_settop(L, 3);
+    luaL_checkstring(L, 1);
+    group = lua_newuserdatauv(L, sizeof *group, 1);
     *group = (lebb_group){ .sched = s };
     lua_newtable(L);
     lua_setiuservalue(L, -2, 1);
     luaL_setmetatable(L, GROUP_NAME);
+    if (lebb_durable_run(s->current))
+        begin_step(L, group, lebb_branch_enter(L, s, lua_tostring(L, 1)));
     return 1;
 }
 
@@ -70,6 +108,8 @@ static int l_group_start(lua_State *L)
                                "ebb.step: its function may not start others");
     child = lebb_branch_new(L, group->sched, lua_gettop(L) - 2, false);
     child->owner = group;
+    if (group->path)
+        lebb_durable_adopt(L, child, group->path, group->started + 1);
     child->on_end = child_ended;
     child->index = ++group->started;
     group->running++;
@@ -105,14 +145,49 @@ static int wait_for(lua_State *L, lebb_group *group, lebb_branch *branch,
 {
     group->waiter = branch;
     branch->waits = group;
+    branch->joint = group->call;
     return lebb_branch_yield(L, k);
 }
 
 static void stop_waiting(lebb_group *group)
 {
-    if (group->waiter)
+    if (group->waiter) {
         group->waiter->waits = NULL;
+        group->waiter->joint = NULL;
+    }
     group->waiter = NULL;
+}
+
+static bool is_answered(const lebb_group *group)
+{
+    return group->call && lebb_call_done(group->call);
+}
+
+/* What is recorded is not what happened here. */
+static int mismatch(lua_State *L, lebb_group *group, lua_Integer here)
+{
+    const ebb_value *outcome = lebb_step_outcome(group->call);
+    const char *word = ebb_value_find_string(outcome, "outcome");
+    ebb_err err = { 0 };
+
+    ebb_err_set(&err, EBB_REPLAY_MISMATCH,
+                "step %s: recorded is that branch %lld decided (%s), but "
+                "here it was %lld; what the branches do must depend on steps "
+                "alone",
+                group->path,
+                (long long)ebb_value_find_int(outcome, "branch", 0),
+                word ? word : "damaged", (long long)here);
+    lebb_durable_stop(group->sched, &err);
+    return lebb_raise(L, &err);
+}
+
+/* The step's own end came before that of a branch: cancelled, or the time of
+ * ebb.timeout was up, of which nothing is returned. */
+static int report_answer(lua_State *L, lebb_group *group)
+{
+    if (lebb_step_failed(group->call))
+        return lebb_call_raise(L, group->sched->current, group->call);
+    return group->timed ? 0 : mismatch(L, group, 0);
 }
 
 static int next_on(lua_State *L, int status, lua_KContext context)
@@ -123,6 +198,8 @@ static int next_on(lua_State *L, int status, lua_KContext context)
     (void)context;
     stop_waiting(group);
     lebb_branch_check(L, group->sched->current);
+    if (is_answered(group))
+        return report_answer(L, group);
     if (group->ended_first)
         return report(L, group);
     if (group->running == 0)
@@ -136,6 +213,8 @@ static int l_group_next(lua_State *L)
     lebb_group *group = check_group(L);
 
     lua_settop(L, 1);
+    if (is_answered(group))
+        return report_answer(L, group);
     if (group->ended_first)
         return report(L, group);
     if (group->running == 0)
@@ -143,6 +222,63 @@ static int l_group_next(lua_State *L)
     if (!lebb_branch_enter(L, group->sched, "ebb.parallel"))
         return lebb_sched_block(L);
     return next_on(L, LUA_OK, 0);
+}
+
+/* The branch and word at 2 and 3 as the step's outcome. */
+static void set_outcome(lua_State *L, lebb_group *group)
+{
+    ebb_value *outcome = ebb_value_object();
+
+    ebb_value_set(outcome, "branch", ebb_value_int(lua_tointeger(L, 2)));
+    ebb_value_set(outcome, "outcome", ebb_value_text(lua_tostring(L, 3)));
+    lebb_step_decide(group->call, outcome);
+}
+
+static int decide_on(lua_State *L, int status, lua_KContext context)
+{
+    lebb_group *group = check_group(L);
+    lua_Integer here = lua_tointeger(L, 2), recorded;
+
+    (void)status;
+    (void)context;
+    stop_waiting(group);
+    lebb_branch_check(L, group->sched->current);
+    if (!is_answered(group))
+        return wait_for(L, group, group->sched->current, decide_on);
+    if (lebb_step_failed(group->call))
+        return lebb_call_raise(L, group->sched->current, group->call);
+    recorded = ebb_value_find_int(lebb_step_outcome(group->call), "branch", 0);
+    /* A branch of ebb.timeout may end after its time was found to be up. */
+    if (recorded != here && !(group->timed && recorded == 0))
+        return mismatch(L, group, here);
+    lua_pushinteger(L, recorded);
+    return 1;
+}
+
+/*
+ * group:decide(branch, word) → branch. In a run it waits until that outcome
+ * is recorded, or was; 0 of ebb.timeout says that its time was up before.
+ */
+static int l_group_decide(lua_State *L)
+{
+    lebb_group *group = check_group(L);
+
+    lua_settop(L, 3);
+    luaL_checkinteger(L, 2);
+    luaL_checkstring(L, 3);
+    if (!group->call) {
+        lua_settop(L, 2);
+        return 1;
+    }
+    set_outcome(L, group);
+    return decide_on(L, LUA_OK, 0);
+}
+
+/* group:is_step() → whether its outcome is recorded */
+static int l_group_is_step(lua_State *L)
+{
+    lua_pushboolean(L, check_group(L)->call != NULL);
+    return 1;
 }
 
 static void cancel_children(lebb_group *group)
@@ -160,7 +296,8 @@ static int close_on(lua_State *L, int status, lua_KContext context)
     (void)status;
     (void)context;
     stop_waiting(group);
-    if (group->running > 0)
+    if (group->running > 0 ||
+        (group->call && !is_answered(group) && !group->sched->gave_up))
         return wait_for(L, group, branch, close_on);
     branch->shield--;
     return 0;
@@ -173,7 +310,9 @@ static int l_group_close(lua_State *L)
     lebb_sched *s = group->sched;
 
     cancel_children(group);
-    if (group->running == 0 || !s->rt)
+    if (group->call && !is_answered(group))
+        lebb_call_cancel(group->call, false);
+    if ((group->running == 0 && (!group->call || is_answered(group))) || !s->rt)
         return 0;
     if (!s->current)
         return lebb_sched_block(L);
@@ -196,54 +335,10 @@ static int l_group_gc(lua_State *L)
             b->on_end = NULL;
         }
     }
-    return 0;
-}
-
-/* ---- shields and steps ---- */
-
-typedef struct shield {
-    lebb_branch *branch; /* NULL: let go */
-    bool step;
-} shield;
-
-/* A value to be closed in the same scope, in the same branch. */
-static int new_shield(lua_State *L, bool step)
-{
-    lebb_branch *branch = lebb_sched_check(L)->current;
-    shield *held = lua_newuserdatauv(L, sizeof *held, 0);
-
-    *held = (shield){ .branch = NULL, .step = step };
-    luaL_setmetatable(L, SHIELD_NAME);
-    if (branch && step && branch->step > 0)
-        return lebb_raise_code(L, EBB_UNSUPPORTED,
-                               "ebb.step: not inside another ebb.step");
-    held->branch = branch;
-    if (branch && step)
-        branch->step++;
-    else if (branch)
-        branch->shield++;
-    return 1;
-}
-
-static int l_shield(lua_State *L)
-{
-    return new_shield(L, false);
-}
-
-static int l_step(lua_State *L)
-{
-    return new_shield(L, true);
-}
-
-static int l_shield_close(lua_State *L)
-{
-    shield *held = luaL_checkudata(L, 1, SHIELD_NAME);
-
-    if (held->branch && held->step)
-        held->branch->step--;
-    else if (held->branch)
-        held->branch->shield--;
-    held->branch = NULL;
+    lebb_call_release(group->call);
+    group->call = NULL;
+    ebb_mem_free(group->path);
+    group->path = NULL;
     return 0;
 }
 
@@ -251,22 +346,18 @@ void lebb_add_group(lua_State *L)
 {
     static const luaL_Reg methods[] = { { "start", l_group_start },
                                         { "next", l_group_next },
+                                        { "decide", l_group_decide },
+                                        { "is_step", l_group_is_step },
                                         { "__close", l_group_close },
                                         { "__gc", l_group_gc },
                                         { NULL, NULL } };
-    static const luaL_Reg held[] = { { "__close", l_shield_close },
-                                     { NULL, NULL } };
     static const luaL_Reg functions[] = { { "group", l_group_new },
-                                          { "shield", l_shield },
-                                          { "hold_step", l_step },
                                           { NULL, NULL } };
 
     luaL_newmetatable(L, GROUP_NAME);
     luaL_setfuncs(L, methods, 0);
     lua_pushvalue(L, -1);
     lua_setfield(L, -2, "__index");
-    luaL_newmetatable(L, SHIELD_NAME);
-    luaL_setfuncs(L, held, 0);
-    lua_pop(L, 2);
+    lua_pop(L, 1);
     luaL_setfuncs(L, functions, 0);
 }

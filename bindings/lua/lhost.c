@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What a script asks of the machine: the clock, random bits, the log. */
+/* What a script asks of the machine: random bits, the log. */
 #include <errno.h>
 #include <lauxlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 #include "lua/lcheck.h"
+#include "lua/ldurable.h"
 #include "lua/lerror.h"
 #include "lua/lmodule.h"
 #include "lua/lvalue.h"
-
-/* now(): seconds since 1970, with fraction. */
-static int l_host_now(lua_State *L)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    lua_pushnumber(L, (lua_Number)now.tv_sec + (lua_Number)now.tv_nsec / 1e9);
-    return 1;
-}
 
 static int l_host_monotonic(lua_State *L)
 {
@@ -27,24 +17,35 @@ static int l_host_monotonic(lua_State *L)
     return 1;
 }
 
-/* uuid(): random, RFC 9562 version 4. */
-static int l_host_uuid(lua_State *L)
+void lebb_push_uuid(lua_State *L, unsigned char b[16])
 {
-    unsigned char b[16];
-    char text[37], *p = text;
+    char text[36], *p = text;
 
-    if (getrandom(b, sizeof b, 0) != (ssize_t)sizeof b)
-        return lebb_raise_code(L, EBB_UNSUPPORTED, "ebb.uuid: getrandom: %s",
-                               strerror(errno));
     b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
     b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
-    for (size_t i = 0; i < sizeof b; i++) {
+    for (size_t i = 0; i < 16; i++) {
         if (i == 4 || i == 6 || i == 8 || i == 10)
             *p++ = '-';
         *p++ = "0123456789abcdef"[b[i] >> 4];
         *p++ = "0123456789abcdef"[b[i] & 15];
     }
-    lua_pushlstring(L, text, sizeof text - 1);
+    lua_pushlstring(L, text, sizeof text);
+}
+
+/* uuid(): RFC 9562 version 4; in a run derived, else random. */
+static int l_host_uuid(lua_State *L)
+{
+    lebb_sched *s = lebb_sched_get(L);
+    unsigned char b[16];
+
+    if (lebb_durable_run(s->current)) {
+        lebb_durable_uuid(L, s->current);
+        return 1;
+    }
+    if (getrandom(b, sizeof b, 0) != (ssize_t)sizeof b)
+        return lebb_raise_code(L, EBB_UNSUPPORTED, "ebb.uuid: getrandom: %s",
+                               strerror(errno));
+    lebb_push_uuid(L, b);
     return 1;
 }
 
@@ -68,19 +69,25 @@ static int l_host_log(lua_State *L)
     ebb_log_level level = check_level(L);
     const char *message = lebb_check_text(L, 2, "ebb.log", "message");
     const ebb_value *fields = NULL;
+    ebb_run *run = lebb_durable_run(s->current);
+    char path[LEBB_PATH_BYTES];
 
     if (!lua_isnoneornil(L, 3)) {
         luaL_checktype(L, 3, LUA_TTABLE);
         fields = *lebb_value_check(L, 3, "ebb.log", LEBB_VALUE_EXACT);
     }
-    ebb_log(s->rt, level, message, fields);
+    if (run) {
+        lebb_durable_last(s->current, path);
+        ebb_run_log(run, path, level, message, fields);
+    } else {
+        ebb_log(s->rt, level, message, fields);
+    }
     return 0;
 }
 
 void lebb_add_host(lua_State *L)
 {
-    static const luaL_Reg functions[] = { { "now", l_host_now },
-                                          { "monotonic", l_host_monotonic },
+    static const luaL_Reg functions[] = { { "monotonic", l_host_monotonic },
                                           { "uuid", l_host_uuid },
                                           { "log", l_host_log },
                                           { NULL, NULL } };

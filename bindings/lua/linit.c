@@ -64,6 +64,7 @@ static void make_functions(lua_State *L)
     lebb_add_check(L);
     lebb_add_task(L);
     lebb_add_group(L);
+    lebb_add_shield(L);
     lebb_add_handler(L);
     lebb_add_host(L);
     lebb_add_json(L);

@@ -10,8 +10,9 @@
 #include "lua/lsched.h"
 
 void lebb_add_check(lua_State *L);   /* lcheck.c: raise, check_… */
-void lebb_add_task(lua_State *L);    /* ltask.c: tasks, call, sleep */
-void lebb_add_group(lua_State *L);   /* lgroup.c: group, shield, step */
+void lebb_add_task(lua_State *L);    /* ltask.c: tasks, call, sleep, … */
+void lebb_add_group(lua_State *L);   /* lgroup.c: group */
+void lebb_add_shield(lua_State *L);  /* lshield.c: shield, hold_step */
 void lebb_add_handler(lua_State *L); /* lhandler.c: register */
 void lebb_add_host(lua_State *L);    /* lhost.c: now, uuid, log, … */
 void lebb_add_json(lua_State *L);    /* ljson.c: json_encode, … */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lua/lcall.h"
+#include "lua/ldurable.h"
 #include "lua/lerror.h"
 #include "lua/linit.h"
 #include "lua/lmodule.h"
@@ -50,10 +51,20 @@ static void warn(void *context, const char *text, int more)
     lua->warning[0] = '\0';
 }
 
+/* open(runtime, run) */
 static int l_open(lua_State *L)
 {
+    ebb_run *run = lua_touserdata(L, 2);
+
     luaL_openlibs(L);
-    return lebb_open_state(L);
+    lua_settop(L, 1);
+    lebb_open_state(L);
+    if (run) {
+        lebb_sched_get(L)->run = run;
+        lebb_durable_install(L);
+        lebb_pairs_install(L);
+    }
+    return 0;
 }
 
 ebb_lua *ebb_lua_open(const ebb_lua_config *config, ebb_err *err)
@@ -76,7 +87,8 @@ ebb_lua *ebb_lua_open(const ebb_lua_config *config, ebb_err *err)
     lua_setwarnf(lua->L, warn, lua);
     lua_pushcfunction(lua->L, l_open);
     lua_pushlightuserdata(lua->L, lua->rt);
-    if (lua_pcall(lua->L, 1, 0, 0) != LUA_OK) {
+    lua_pushlightuserdata(lua->L, config->run);
+    if (lua_pcall(lua->L, 2, 0, 0) != LUA_OK) {
         lebb_error_take(lua->L, err, NULL);
         ebb_lua_close(lua);
         return NULL;
@@ -146,6 +158,8 @@ int ebb_lua_poll(ebb_lua *lua, int timeout_ms, ebb_err *err)
         return ebb_err_set(err, EBB_CONFLICT,
                            "ebb_lua_poll: called from inside Lua");
     lebb_sched_look(s);
+    if (!is_ready(s))
+        lebb_durable_idle(s);
     /* A host that runs the loop itself polls here for the turns alone. */
     if (ebb_poll(lua->rt, is_ready(s) ? 0 : timeout_ms, err) < 0 &&
         err->code != EBB_UNSUPPORTED)

@@ -5,6 +5,7 @@
 
 #include "lua/lcall.h"
 #include "lua/lcoro.h"
+#include "lua/ldurable.h"
 #include "lua/lerror.h"
 #include "lua/lmodule.h"
 
@@ -265,6 +266,7 @@ int lebb_sched_block(lua_State *L)
         lebb_sched_look(s);
         if (lebb_sched_turn(L, s))
             continue;
+        lebb_durable_idle(s);
         if (!s->rt || ebb_poll(s->rt, -1, &err) < 0) {
             lebb_branch_cancel(branch);
             return s->rt ? lebb_raise(L, &err)

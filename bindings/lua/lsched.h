@@ -47,9 +47,17 @@ struct lebb_branch {
     int shield; /* > 0: in cleanup, which a cancel does not interrupt */
     int step;   /* > 0: in ebb.step, which may not wait */
 
+    /* In a durable run; see ldurable.h. */
+    bool durable;
+    char *path;     /* its own; NULL: the script's */
+    uint64_t steps; /* asked for */
+    uint64_t uuids;
+    uint64_t random[4]; /* of math.random; all zero: not seeded */
+
     /* What it waits for: at most one of the two. */
     lebb_call *call;
     lebb_group *waits;
+    lebb_call *joint; /* with waits: the step of the combinator, or NULL */
 
     /* At its end, in a turn; L may raise. */
     void (*on_end)(lua_State *L, lebb_branch *branch);
@@ -79,6 +87,10 @@ struct lebb_sched {
     bool gave_up;
     lebb_branch *job; /* what a cancel ends, or NULL */
     int exit_status;  /* of os.exit, or -1 */
+
+    ebb_run *run;     /* NULL: nothing is recorded */
+    ebb_err run_stop; /* set: why the run cannot go on here */
+    bool run_cancel_seen;
 
     lebb_request *requests; /* of the script's own tasks, the newest first */
     lebb_handler *handlers;
@@ -125,7 +137,11 @@ int lebb_branch_results(lua_State *L, lebb_branch *branch);
  */
 lebb_branch *lebb_branch_enter(lua_State *L, lebb_sched *s, const char *what);
 
-/* Raises when a cancel is due in the branch. */
+/*
+ * Raises when a cancel is due in the branch. In a run only inside ebb.step, or
+ * after giving up: else the next step is asked for and cancelled, so that the
+ * journal records where.
+ */
 void lebb_branch_check(lua_State *L, lebb_branch *branch);
 
 /* Waits: k goes on when the branch is made ready. */

@@ -120,6 +120,7 @@ static int l_start(lua_State *L)
         args = push_args(L, from->script);
     branch = lebb_branch_new(L, s, args, true);
     branch->on_end = job_ended;
+    branch->durable = from->script && s->run;
     lua_rawsetp(L, LUA_REGISTRYINDEX, &job_key);
     from->lua->job = branch;
     s->job = branch;
@@ -238,15 +239,13 @@ static int check_done(const ebb_lua *lua, ebb_err *err)
                                 : "there is no script to take from");
 }
 
-int ebb_lua_take(ebb_lua *lua, ebb_value **out, ebb_err *err)
+/* As ebb_lua_take, of a script that is done. */
+static int take(ebb_lua *lua, ebb_value **out, ebb_err *err)
 {
     lua_State *L = lua->L;
     int top = lua_gettop(L), n;
     bool ok;
 
-    *out = NULL;
-    if (check_done(lua, err) < 0)
-        return -1;
     ok = end_job(lua, &n);
     if (lua->sched->exit_status >= 0) {
         lua_settop(L, top);
@@ -264,6 +263,14 @@ int ebb_lua_take(ebb_lua *lua, ebb_value **out, ebb_err *err)
     if (ok)
         err->code = EBB_SCRIPT; /* the result is no JSON */
     return -1;
+}
+
+int ebb_lua_take(ebb_lua *lua, ebb_value **out, ebb_err *err)
+{
+    *out = NULL;
+    if (check_done(lua, err) < 0)
+        return -1;
+    return lebb_run_finish(lua, take(lua, out, err), out, err);
 }
 
 int ebb_lua_take_text(ebb_lua *lua, unsigned how, char **text,

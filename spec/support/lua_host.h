@@ -23,6 +23,7 @@
 
 typedef struct lua_host {
     ebb_runtime *rt;
+    ebb_run *run; /* that the state executes, or NULL */
     ebb_lua *lua;
     int kills, cancels, running, running_max;
     ebb_err err;
@@ -160,31 +161,50 @@ static int lua_host_register(lua_host *host)
     return 0;
 }
 
-static EBB_UNUSED lua_host *lua_host_open(void)
+static EBB_UNUSED void lua_host_check(const lua_host *host, bool ok)
+{
+    if (ok)
+        return;
+    fprintf(stderr, "lua_host: %s\n", host->err.msg);
+    abort();
+}
+
+/* The runtime with its tasks, without a state. */
+static EBB_UNUSED lua_host *lua_host_open_runtime(void)
 {
     lua_host *host = calloc(1, sizeof *host);
     ebb_config config;
-    ebb_lua_config lua_config;
 
     ebb_config_init(&config);
     host->rt = ebb_open(&config, &host->err);
-    if (!host->rt || lua_host_register(host) < 0) {
-        fprintf(stderr, "lua_host: %s\n", host->err.msg);
-        abort();
-    }
-    ebb_lua_config_init(&lua_config);
-    lua_config.runtime = host->rt;
-    host->lua = ebb_lua_open(&lua_config, &host->err);
-    if (!host->lua) {
-        fprintf(stderr, "lua_host: %s\n", host->err.msg);
-        abort();
-    }
+    lua_host_check(host, host->rt && lua_host_register(host) == 0);
+    return host;
+}
+
+static EBB_UNUSED void lua_host_open_state(lua_host *host)
+{
+    ebb_lua_config config;
+
+    ebb_lua_config_init(&config);
+    config.runtime = host->rt;
+    config.run = host->run;
+    host->lua = ebb_lua_open(&config, &host->err);
+    lua_host_check(host, host->lua != NULL);
+}
+
+static EBB_UNUSED lua_host *lua_host_open(void)
+{
+    lua_host *host = lua_host_open_runtime();
+
+    lua_host_open_state(host);
     return host;
 }
 
 static EBB_UNUSED void lua_host_close(lua_host *host)
 {
     ebb_lua_close(host->lua);
+    if (host->run)
+        ebb_run_close(host->run);
     ebb_close(host->rt);
     free(host);
 }

@@ -95,6 +95,7 @@ function ebb.race(functions) end
 ---@return any ...
 function ebb.timeout(seconds, fn, ...) end
 
+---In a durable run it ends at the recorded time, whatever was restarted.
 ---@param seconds number
 function ebb.sleep(seconds) end
 
@@ -104,10 +105,12 @@ function ebb.sleep(seconds) end
 ---@return table
 function ebb.defer(fn, ...) end
 
----Runs `fn` once; its result passes through JSON. It may not wait.
+---Runs `fn` once; its result passes through JSON, at most 4,000,000 bytes in a
+---durable run, which records it. It may not wait. When its outcome is unknown,
+---class `none` raises `outcome_unknown`, the others run it again.
 ---@param name string
 ---@param fn fun(): any
----@param options? { class?: string }
+---@param options? { class?: "none"|"read"|"lifecycle" }
 ---@return any
 function ebb.step(name, fn, options) end
 
@@ -116,7 +119,7 @@ function ebb.step(name, fn, options) end
 ---@return fun(input?: table): any
 function ebb.task(task) end
 
----Seconds since 1970, with fraction.
+---Seconds since 1970, with fraction; in a durable run a step, so recorded.
 ---@return number
 function ebb.now() end
 
@@ -124,9 +127,12 @@ function ebb.now() end
 ---@return number
 function ebb.monotonic() end
 
+---Random; in a durable run derived from it and the place: the same again.
 ---@return string
 function ebb.uuid() end
 
+---In a durable run also a line of its log, once for each execution of the step
+---it follows.
 ---@param level "debug"|"info"|"warn"|"error"
 ---@param message string
 ---@param fields? table

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/* A durable run as a host of the binding sees it: states, ends, replay. */
+
+#include "support/lua_host.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+typedef struct rig {
+    char dir[64];
+    lua_host *host;
+    int *counted, *died; /* shared with children */
+} rig;
+
+static rig *current;
+
+static void count(void *context, ebb_request *request)
+{
+    (void)context;
+    ++*current->counted;
+    ebb_request_finish(request, ebb_value_int(*current->counted));
+}
+
+/* Kills the process the first time. */
+static void die(void *context, ebb_request *request)
+{
+    (void)context;
+    if (++*current->died == 1)
+        kill(getpid(), SIGKILL);
+    ebb_request_finish(request, ebb_value_object());
+}
+
+static void open_run(rig *r, const char *id)
+{
+    ebb_task_config tasks[] = {
+        { .name = "e2b.count", .start = count },
+        { .name = "e2b.die", .start = die, .retry_class = "read" },
+    };
+    ebb_run_config config;
+    lua_host *host = lua_host_open_runtime();
+
+    r->host = host;
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(ebb_register(host->rt, &tasks[i], &host->err), 0);
+    ebb_run_config_init(&config);
+    config.id = id;
+    host->run = ebb_run_open(host->rt, &config, &host->err);
+    assert_string_equal(host->err.msg, "");
+    lua_host_open_state(host);
+}
+
+static void close_run(rig *r)
+{
+    lua_host_close(r->host);
+    r->host = NULL;
+}
+
+/* Opens the run again, after it was given up. */
+static ebb_run_state reopen(rig *r, const char *id)
+{
+    if (r->host)
+        close_run(r);
+    open_run(r, id);
+    return ebb_run_get_state(r->host->run);
+}
+
+/* Runs the text in a child, which is killed. */
+static void run_killed(const char *id, const char *text)
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        open_run(current, id);
+        lua_host_run(current->host, text);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static int setup(void **state)
+{
+    rig *r = calloc(1, sizeof *r);
+    char journal[128];
+    int *shared = mmap(NULL, 2 * sizeof(int), PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    alarm(120);
+    strcpy(r->dir, "/tmp/ebb-lua-run-XXXXXX");
+    if (!mkdtemp(r->dir) || shared == MAP_FAILED)
+        return -1;
+    r->counted = shared;
+    r->died = shared + 1;
+    snprintf(journal, sizeof journal, "%s/journal.db", r->dir);
+    setenv("EBB_JOURNAL", journal, 1);
+    current = r;
+    *state = r;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    rig *r = *state;
+    char command[128];
+
+    if (r->host)
+        close_run(r);
+    snprintf(command, sizeof command, "rm -rf '%s'", r->dir);
+    munmap(r->counted, 2 * sizeof(int));
+    free(r);
+    return system(command);
+}
+
+static void it_records_the_result_as_the_end(void **state)
+{
+    rig *r = *state;
+
+    assert_int_equal(reopen(r, "ends"), EBB_RUN_ACTIVE);
+    assert_string_equal(
+        lua_host_run(r->host, "local e2b = require 'e2b' "
+                              "return { e2b.count{}, e2b.echo{ value = 2 } }"),
+        "[1,{\"value\":2}]");
+    assert_int_equal(reopen(r, "ends"), EBB_RUN_DONE);
+    assert_int_equal(ebb_value_size(ebb_run_outcome(r->host->run)), 2);
+}
+
+static void it_records_errors_as_the_end(void **state)
+{
+    rig *r = *state;
+
+    open_run(r, "fails");
+    assert_string_equal(lua_host_run(r->host, "error('no', 0)"), "script: no");
+    assert_int_equal(reopen(r, "fails"), EBB_RUN_FAILED);
+    assert_string_equal(
+        ebb_value_find_string(ebb_run_outcome(r->host->run), "message"), "no");
+    assert_int_equal(reopen(r, "function"), EBB_RUN_ACTIVE);
+    lua_host_run(r->host, "return print");
+    assert_int_equal(r->host->err.code, EBB_SCRIPT);
+    assert_int_equal(reopen(r, "function"), EBB_RUN_FAILED);
+}
+
+static const char killed_text[] =
+    "local e2b, ebb = require 'e2b', require 'ebb' "
+    "local got = ebb.parallel { "
+    "  function() e2b.count{} return e2b.count{} end, "
+    "  function() ebb.sleep(0.01) return ebb.now() > 0 end } "
+    "local id = ebb.uuid() "
+    "local r = math.random(1000000) "
+    "e2b.echo{ value = id } e2b.echo{ value = r } "
+    "e2b.die{} "
+    "return { got[1], got[2], #id }";
+
+static void it_executes_nothing_twice_after_a_kill(void **state)
+{
+    rig *r = *state;
+
+    run_killed("killed", killed_text);
+    assert_int_equal(*r->counted, 2);
+    open_run(r, "killed");
+    assert_string_equal(lua_host_run(r->host, killed_text), "[2,true,36]");
+    assert_int_equal(*r->counted, 2);
+    assert_int_equal(reopen(r, "killed"), EBB_RUN_DONE);
+}
+
+static void it_stops_at_a_mismatch_and_stays_interrupted(void **state)
+{
+    rig *r = *state;
+
+    run_killed("other", killed_text);
+    open_run(r, "other");
+    lua_host_run(r->host, "local e2b = require 'e2b' "
+                          "pcall(e2b.echo, { value = 1 }) "
+                          "pcall(e2b.count, {}) return 'went on'");
+    assert_int_equal(r->host->err.code, EBB_REPLAY_MISMATCH);
+    assert_int_equal(*r->counted, 2);
+    assert_int_equal(reopen(r, "other"), EBB_RUN_ACTIVE);
+}
+
+static void cancel_while_it_waits(rig *r, const char *text, int times)
+{
+    ebb_err err = { 0 };
+    ebb_lua_activity activity;
+
+    assert_int_equal(lua_host_start(r->host, text), 0);
+    for (int i = 0; i < times; i++) {
+        double end = ebb_monotonic_ms(r->host->rt) + 300;
+        while (ebb_monotonic_ms(r->host->rt) < end ||
+               (i == 0 && !ebb_lua_activities(r->host->lua, &activity, 1)))
+            ebb_lua_poll(r->host->lua, 10, &err);
+        ebb_lua_cancel(r->host->lua);
+    }
+    lua_host_wait_end(r->host);
+    assert_true(ebb_lua_done(r->host->lua));
+}
+
+static ebb_code take(rig *r)
+{
+    ebb_value *out;
+    ebb_err err = { 0 };
+
+    ebb_lua_take(r->host->lua, &out, &err);
+    ebb_value_free(out);
+    return err.code;
+}
+
+static void it_ends_as_cancelled_when_it_is_cancelled(void **state)
+{
+    rig *r = *state;
+
+    open_run(r, "cancel");
+    cancel_while_it_waits(r,
+                          "local e2b, ebb = require 'e2b', require 'ebb' "
+                          "local _ <close> = ebb.defer(e2b.kill, { id = 1 }) "
+                          "ebb.parallel { function() e2b.hang{} end, "
+                          "  function() ebb.sleep(60) end }",
+                          1);
+    assert_int_equal(take(r), EBB_CANCELLED);
+    assert_int_equal(r->host->kills, 1);
+    assert_int_equal(reopen(r, "cancel"), EBB_RUN_CANCELLED);
+}
+
+static void it_stays_interrupted_when_it_is_given_up(void **state)
+{
+    rig *r = *state;
+
+    open_run(r, "give up");
+    cancel_while_it_waits(r,
+                          "local e2b, ebb = require 'e2b', require 'ebb' "
+                          "local _ <close> = ebb.defer(ebb.sleep, 60) "
+                          "e2b.count{} e2b.hang{}",
+                          2);
+    assert_int_equal(take(r), EBB_CANCELLED);
+    assert_int_equal(reopen(r, "give up"), EBB_RUN_ACTIVE);
+}
+
+static void it_closes_in_the_middle_of_everything(void **state)
+{
+    rig *r = *state;
+    ebb_err err = { 0 };
+
+    open_run(r, "close");
+    assert_int_equal(
+        lua_host_start(r->host, "local e2b, ebb = require 'e2b', require 'ebb' "
+                                "ebb.timeout(60, ebb.parallel, { "
+                                "  function() e2b.hang{} end, "
+                                "  function() ebb.sleep(60) end, "
+                                "  function() ebb.race { function() "
+                                "    e2b.echo{ ms = 60000 } end } end })"),
+        0);
+    for (int i = 0; i < 20; i++)
+        ebb_lua_poll(r->host->lua, 10, &err);
+    close_run(r);
+}
+
+static void it_runs_a_script_s_own_tasks_as_one_step(void **state)
+{
+    rig *r = *state;
+    static const char text[] =
+        "local e2b, ebb = require 'e2b', require 'ebb' "
+        "local add = ebb.task { name = 'own.add', run = function(input) "
+        "  ebb.sleep(0.001) "
+        "  return { sum = input.a + e2b.count{} } end } "
+        "local got = add{ a = 40 } "
+        "e2b.die{} return got.sum";
+
+    run_killed("own", text);
+    open_run(r, "own");
+    assert_string_equal(lua_host_run(r->host, text), "41");
+    assert_int_equal(*r->counted, 1);
+}
+
+int main(void)
+{
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(it_records_the_result_as_the_end),
+        TEST(it_records_errors_as_the_end),
+        TEST(it_executes_nothing_twice_after_a_kill),
+        TEST(it_stops_at_a_mismatch_and_stays_interrupted),
+        TEST(it_ends_as_cancelled_when_it_is_cancelled),
+        TEST(it_stays_interrupted_when_it_is_given_up),
+        TEST(it_closes_in_the_middle_of_everything),
+        TEST(it_runs_a_script_s_own_tasks_as_one_step),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
