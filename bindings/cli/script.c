@@ -66,13 +66,11 @@ static int finish(const execution *e)
     ebb_err err = { 0 };
     int failed = ebb_lua_take(e->lua, &out, &err);
     int status = ebb_lua_exit_status(e->lua); /* os.exit, or -1 */
-    bool stopped = failed < 0 && (err.code == EBB_JOURNAL ||
-                                  err.code == EBB_LOST_OWNERSHIP);
 
-    if (status < 0 && failed == 0)
-        status = ebb_output_value(e->cli, out);
-    else if (status < 0 || stopped)
+    if (failed < 0)
         status = fail(e, &err, out);
+    else if (status < 0)
+        status = ebb_output_value(e->cli, out);
     ebb_value_free(out);
     return status;
 }
@@ -118,14 +116,18 @@ static int show_ended(const execution *e)
 {
     const ebb_value *out = ebb_run_outcome(e->run);
     const char *code = ebb_value_find_string(out, "code");
+    int64_t os_exit = ebb_value_find_int(ebb_value_find(out, "details"),
+                                         "exitStatus", 0);
     ebb_err err = { 0 };
+    int status;
 
     if (ebb_run_get_state(e->run) == EBB_RUN_DONE)
         return ebb_output_value(e->cli,
                                 ebb_value_type(out) == EBB_NULL ? NULL : out);
     ebb_err_set(&err, code != NULL ? ebb_code_find(code) : EBB_SCRIPT,
                 "run %s failed", ebb_run_id(e->run));
-    return fail(e, &err, out);
+    status = fail(e, &err, out);
+    return os_exit > 0 ? (int)os_exit : status;
 }
 
 static ebb_value *args_value(const ebb_lua_script *script)
