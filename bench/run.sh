@@ -12,3 +12,4 @@ finish() {
 trap finish EXIT
 "$build/bench/sandbox"
 bash bench/client/run.sh "$build"
+EBB_JOURNAL=$state/journal.db "$build/ebb" run --id pairs bench/pairs.lua
