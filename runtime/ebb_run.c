@@ -200,9 +200,14 @@ uint64_t ebb_run_seed(const ebb_run *run, const char *path)
     return ebb_flow_seed(run->flow, path);
 }
 
+/*
+ * A run that was lost sleeps no longer; what executes is left alone, since to
+ * stop it would be an effect of somebody who owns nothing.
+ */
 bool ebb_run_cancel_requested(const ebb_run *run)
 {
-    return ebb_flow_cancel_requested(run->flow);
+    return ebb_flow_cancel_requested(run->flow) ||
+           (ebb_flow_is_lost(run->flow) && !ebb_run_has_ops(run));
 }
 
 void ebb_run_note_raw_order(ebb_run *run)

@@ -67,8 +67,11 @@ EBB_API int64_t ebb_run_time_ms(const ebb_run *run);
 /* A number of this run and this path, the same in every execution. */
 EBB_API uint64_t ebb_run_seed(const ebb_run *run, const char *path);
 
-/* Somebody else asked to cancel it (`ebb runs cancel`), and nothing recorded
- * is left to deliver: the host cancels the script as for Ctrl-C, once. */
+/*
+ * Somebody else asked to cancel it (`ebb runs cancel`) or took it over, and
+ * nothing recorded is left to deliver: the host cancels the script as for
+ * Ctrl-C, once.
+ */
 EBB_API bool ebb_run_cancel_requested(const ebb_run *run);
 
 /* What a mismatch may be blamed on; kept with the run. */

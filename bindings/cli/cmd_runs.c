@@ -193,7 +193,7 @@ static int prune(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)
 
 /* ---- resume, fork: the script goes on ---- */
 
-/* The script and arguments that the run was begun with. */
+/* run: as it is shown, with the script and arguments it was begun with. */
 static int execute(ebb_cli *cli, const ebb_value *run,
                    const runs_options *options)
 {
@@ -225,10 +225,25 @@ static int execute(ebb_cli *cli, const ebb_value *run,
     return status;
 }
 
+static int resume_one(ebb_cli *cli, ebb_runtime *rt,
+                      const runs_options *options)
+{
+    ebb_value *run = NULL;
+    ebb_err err = { 0 };
+    int status;
+
+    if (ebb_runs_show(rt, options->id, &run, &err) < 0)
+        return ebb_output_error(cli, &err, NULL);
+    status = execute(cli, run, options);
+    ebb_value_free(run);
+    return status;
+}
+
 /* Every run whose owner is dead; the last failure's status. */
 static int resume_all(ebb_cli *cli, ebb_runtime *rt,
                       const runs_options *options)
 {
+    runs_options one = *options;
     ebb_value *runs = NULL;
     ebb_err err = { 0 };
     int status = EBB_EXIT_OK, ended;
@@ -240,11 +255,11 @@ static int resume_all(ebb_cli *cli, ebb_runtime *rt,
         const ebb_value *run = ebb_value_at(runs, i);
         if (strcmp(ebb_output_text(run, "state"), "interrupted") != 0)
             continue;
+        one.id = ebb_output_text(run, "id");
         if (!cli->quiet)
-            fprintf(stderr, "ebb: resuming run %s\n",
-                    ebb_output_text(run, "id"));
+            fprintf(stderr, "ebb: resuming run %s\n", one.id);
         n++;
-        ended = execute(cli, run, options);
+        ended = resume_one(cli, rt, &one);
         if (ended != EBB_EXIT_OK)
             status = ended;
     }
@@ -256,17 +271,8 @@ static int resume_all(ebb_cli *cli, ebb_runtime *rt,
 
 static int resume(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)
 {
-    ebb_value *run = NULL;
-    ebb_err err = { 0 };
-    int status;
-
-    if (options->id == NULL)
-        return resume_all(cli, rt, options);
-    if (ebb_runs_show(rt, options->id, &run, &err) < 0)
-        return ebb_output_error(cli, &err, NULL);
-    status = execute(cli, run, options);
-    ebb_value_free(run);
-    return status;
+    return options->id != NULL ? resume_one(cli, rt, options)
+                               : resume_all(cli, rt, options);
 }
 
 static int fork_run(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)

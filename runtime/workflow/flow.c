@@ -282,6 +282,11 @@ bool ebb_flow_script_changed(const ebb_flow *flow)
     return flow->script_changed;
 }
 
+bool ebb_flow_is_lost(const ebb_flow *flow)
+{
+    return flow->stopped && flow->stop.code == EBB_LOST_OWNERSHIP;
+}
+
 bool ebb_flow_cancel_requested(const ebb_flow *flow)
 {
     return flow->cancel_requested && !ebb_flow_is_replaying(flow);
