@@ -137,8 +137,9 @@ ebb_value *ebb_check(ebb_runtime *rt, ebb_err *err)
 
     bad |= check_libexec(rows, "ebb-sandboxd");
     bad |= check_libexec(rows, "ebb-agent");
-    bad |= check_program(rows, "bubblewrap", "bwrap --version 2>/dev/null",
-                         true, "apt-get install bubblewrap");
+    bad |= check_program(rows, "bubblewrap",
+                         "\"${EBB_BWRAP:-bwrap}\" --version 2>/dev/null",
+                         true, "apt-get install bubblewrap, or set EBB_BWRAP");
     bad |= check_isolation(rows);
     bad |= check_service(rt, rows);
     bad |= check_program(rows, "python3",
