@@ -7,7 +7,10 @@
 --   local out, status, err = ebb:script "return 1 + 1"
 --   ebb:close()
 --
--- close checks that no sandbox is left and stops the service.
+-- close checks that no sandbox is left, stops the service, and checks that
+-- nothing of it is left either.
+
+local traces = require "support.traces"
 
 local program = {}
 local methods = {}
@@ -21,12 +24,14 @@ local function read_file(path)
   return text
 end
 
-local function shell(command)
+function program.shell(command)
   local pipe = assert(io.popen(command))
   local text = pipe:read "a"
   local _, _, status = pipe:close()
   return text, status
 end
+
+local shell = program.shell
 
 function program.open()
   local dir = shell("mktemp -d /tmp/ebb-spec.XXXXXX"):gsub("\n", "")
@@ -44,6 +49,15 @@ end
 function methods:run(words, input)
   local out, status = shell(("%s %s <%s 2>%s/err"):format(
     self:prefix(), words, input or "/dev/null", self.dir))
+  return out, status, read_file(self.dir .. "/err")
+end
+
+-- The same without --local, and without any variable of E2B's; env comes
+-- before the program.
+function methods:plain(words, env, input)
+  local out, status = shell(("env -u E2B_API_KEY -u EBB_LOCAL EBB_STATE=%s %s "
+    .. "timeout 60 %s/ebb %s <%s 2>%s/err"):format(self.dir, env or "", build,
+    words, input or "/dev/null", self.dir))
   return out, status, read_file(self.dir .. "/err")
 end
 
@@ -90,6 +104,7 @@ end
 function methods:close()
   local left = self:run "sandbox list --json"
   self:run "serve --stop"
+  traces.none(self.dir)
   shell("rm -rf " .. self.dir)
   assert(left == "[]\n", "sandboxes are left: " .. left)
 end
