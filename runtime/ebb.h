@@ -31,6 +31,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+EBB_C_BEGIN
+
 typedef struct ebb_runtime ebb_runtime;
 
 EBB_API const char *ebb_version(void);
@@ -219,5 +221,7 @@ EBB_API int ebb_worker_run(ebb_runtime *rt, ebb_err *err);
 /* A line of a script or host, with fields (an object or NULL). */
 EBB_API int ebb_log(ebb_runtime *rt, ebb_log_level level,
                     const char *message, const ebb_value *fields);
+
+EBB_C_END
 
 #include "ebb_run.h" /* durable runs; part of this API */

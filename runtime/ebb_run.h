@@ -12,6 +12,8 @@
 
 #include "ebb.h"
 
+EBB_C_BEGIN
+
 typedef struct ebb_run ebb_run;
 typedef struct ebb_step ebb_step;
 
@@ -177,3 +179,5 @@ EBB_API int ebb_runs_fork(ebb_runtime *rt, const char *id, const char *path,
  */
 EBB_API int ebb_runs_prune(ebb_runtime *rt, bool kill, ebb_value **out,
                            ebb_err *err);
+
+EBB_C_END

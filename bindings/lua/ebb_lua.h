@@ -19,7 +19,9 @@
 
 #include "ebb.h"
 
-#include <lua.h>
+EBB_C_BEGIN
+
+#include <lua.h> /* knows nothing of C++ */
 
 typedef struct ebb_lua ebb_lua;
 
@@ -149,3 +151,5 @@ EBB_API void ebb_lua_detach(lua_State *L);
 /* The modules, for package.preload or luaL_requiref. */
 EBB_API int luaopen_ebb(lua_State *L);
 EBB_API int luaopen_e2b(lua_State *L);
+
+EBB_C_END

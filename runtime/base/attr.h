@@ -22,3 +22,12 @@
 
 /* Does not return. */
 #define EBB_NORETURN __attribute__((noreturn))
+
+/* Around the declarations of a public header: C names in C++ too. */
+#ifdef __cplusplus
+#define EBB_C_BEGIN extern "C" {
+#define EBB_C_END   }
+#else
+#define EBB_C_BEGIN
+#define EBB_C_END
+#endif

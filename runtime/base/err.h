@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+EBB_C_BEGIN
+
 /*
  * Every code: identifier, name in Lua and JSON, whether trying again can help,
  * exit status of the program. A code is chosen by what a caller would do.
@@ -90,3 +92,5 @@ EBB_API ebb_code ebb_code_find(const char *name);
 
 EBB_API bool ebb_code_retryable(ebb_code code);
 EBB_API int ebb_code_exit_status(ebb_code code);
+
+EBB_C_END

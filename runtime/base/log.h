@@ -9,6 +9,8 @@
 
 #include "base/attr.h"
 
+EBB_C_BEGIN
+
 typedef enum ebb_log_level {
     EBB_LOG_DEBUG,
     EBB_LOG_INFO,
@@ -27,3 +29,5 @@ EBB_API void ebb_log_write(ebb_log_level level, const char *fmt, ...)
     EBB_PRINTF(2, 3);
 
 EBB_API const char *ebb_log_level_name(ebb_log_level level);
+
+EBB_C_END

@@ -14,6 +14,8 @@
 
 #include <stddef.h>
 
+EBB_C_BEGIN
+
 typedef struct ebb_allocator {
     /*
      * As lua_Alloc: size 0 frees block and returns NULL; else returns a block
@@ -40,3 +42,5 @@ EBB_API char *ebb_mem_dup_n(const char *bytes, size_t n);
 
 /* printf into a new string. */
 EBB_API char *ebb_mem_printf(const char *fmt, ...) EBB_PRINTF(1, 2);
+
+EBB_C_END

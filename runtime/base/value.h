@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+EBB_C_BEGIN
+
 typedef struct ebb_value ebb_value;
 
 typedef enum ebb_type {
@@ -122,3 +124,5 @@ EBB_API char *ebb_value_write(const ebb_value *value, unsigned how,
 EBB_API size_t ebb_value_length(const ebb_value *value);
 
 EBB_API bool ebb_value_equal(const ebb_value *a, const ebb_value *b);
+
+EBB_C_END
