@@ -16,7 +16,7 @@ local function lint(only, files)
     file:write(text)
     file:close()
   end
-  local out, ok = shell(("lua5.4 spec/lint/run.lua '%s/build' --root '%s' "
+  local out, ok = shell(("EBB_TIDY= lua5.4 spec/lint/run.lua '%s/build' --root '%s' "
     .. "--only %s"):format(root, root, only))
   shell("rm -rf '" .. root .. "'")
   return out, ok == true

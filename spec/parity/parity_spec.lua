@@ -31,6 +31,8 @@ local members = {
     [".entries"] = "fifos and dangling links are listed",
     [".page.returned"] = "the same", [".page.available"] = "the same",
   },
+  ["metrics"] = { [".page.available"] = "samples come as time passes",
+    [".page.truncated"] = "the same" },
   ["logs"] = {
     [".logs[1].message"] = "the service's own lines, of other processes",
     [".logs[2].message"] = "the service's own lines, of other processes",
