@@ -100,12 +100,20 @@ int ebb_buf_printf(ebb_buf *buf, const char *fmt, ...)
 {
     va_list args, again;
     int n, result = -1;
+    size_t room = buf->bytes == NULL || buf->failed ? 0 : buf->room - buf->n;
 
     va_start(args, fmt);
     va_copy(again, args);
-    n = vsnprintf(NULL, 0, fmt, args);
+    /* Often it fits at once; to only measure costs as much as to write. */
+    n = vsnprintf(room > 0 ? buf->bytes + buf->n : NULL,
+                  room > 0 ? room + 1 : 0, fmt, args);
+    if (room > 0 && (n < 0 || (size_t)n > room))
+        buf->bytes[buf->n] = '\0'; /* only a part of it was written */
     if (n < 0) {
         fail(buf, false);
+    } else if (room > 0 && (size_t)n <= room) {
+        buf->n += (size_t)n;
+        result = 0;
     } else if (make_room(buf, (size_t)n) == 0) {
         vsnprintf(buf->bytes + buf->n, (size_t)n + 1, fmt, again);
         ebb_buf_grew(buf, (size_t)n);

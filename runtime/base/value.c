@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/value.h"
 
+#include "base/utf8.h"
 #include "base/value_scan.h"
 
 #include <string.h>
@@ -48,14 +49,17 @@ ebb_value *ebb_value_float(double d)
     return value_of(json_real(d));
 }
 
+/* jansson's own check looks at each byte; ours at words of ASCII. */
 ebb_value *ebb_value_string(const char *bytes, size_t n)
 {
-    return value_of(json_stringn(bytes != NULL ? bytes : "", n));
+    if (!ebb_utf8_valid(bytes, n))
+        return NULL;
+    return value_of(json_stringn_nocheck(bytes != NULL ? bytes : "", n));
 }
 
 ebb_value *ebb_value_text(const char *text)
 {
-    return value_of(json_string(text));
+    return text == NULL ? NULL : ebb_value_string(text, strlen(text));
 }
 
 ebb_value *ebb_value_array(void)

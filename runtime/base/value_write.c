@@ -118,20 +118,55 @@ static const char *short_escape(unsigned char c)
     }
 }
 
+#define EACH_BYTE UINT64_C(0x0101010101010101)
+#define HIGH_BITS UINT64_C(0x8080808080808080)
+
+/*
+ * Whether a byte of the word needs more than to be copied: below 0x20, a
+ * quote, a backslash, and above 0x7F if all is to be ASCII. A borrow can only
+ * mark a byte beside one that is marked rightly.
+ */
+static inline bool has_special(uint64_t word, bool ascii)
+{
+    uint64_t quote = word ^ EACH_BYTE * '"';
+    uint64_t backslash = word ^ EACH_BYTE * '\\';
+    uint64_t found =
+        ((word - EACH_BYTE * 0x20) & ~word) | ((quote - EACH_BYTE) & ~quote) |
+        ((backslash - EACH_BYTE) & ~backslash) | (ascii ? word : 0);
+
+    return (found & HIGH_BITS) != 0;
+}
+
+/* The leading bytes that stand for themselves, looked at a word at a time. */
+static size_t plain_run(const unsigned char *p, size_t n, bool ascii)
+{
+    unsigned char plain_max = ascii ? 0x7F : 0xFF;
+    size_t i = 0;
+    uint64_t word;
+
+    for (; i + sizeof word <= n; i += sizeof word) {
+        memcpy(&word, p + i, sizeof word);
+        if (has_special(word, ascii))
+            break;
+    }
+    while (i < n && p[i] >= 0x20 && p[i] <= plain_max && p[i] != '"' &&
+           p[i] != '\\')
+        i++;
+    return i;
+}
+
 static void put_string(writer *w, const char *bytes, size_t n)
 {
     const unsigned char *p = (const unsigned char *)bytes;
-    unsigned char plain_max = w->how & EBB_WRITE_ASCII ? 0x7F : 0xFF;
+    bool ascii = (w->how & EBB_WRITE_ASCII) != 0;
     size_t i = 0;
 
     put(w, "\"", 1);
     while (i < n) {
-        size_t start = i;
+        size_t run = plain_run(p + i, n - i, ascii);
 
-        while (i < n && p[i] >= 0x20 && p[i] <= plain_max && p[i] != '"' &&
-               p[i] != '\\')
-            i++;
-        put(w, bytes + start, i - start);
+        put(w, bytes + i, run);
+        i += run;
         if (i == n)
             break;
         if (short_escape(p[i]) != NULL)

@@ -45,6 +45,7 @@ struct ebb_http_client {
     ebb_http_call **ready_end;
     ebb_http_idle idle[EBB_HTTP_IDLE_MAX];
     size_t idle_next; /* the place of the oldest */
+    struct ebb_http_socket *unwatched; /* of idle connections */
     unsigned depth; /* of turns on the stack */
     bool freed;
 };
@@ -137,6 +138,9 @@ void ebb_http_client_turn(ebb_http_client *client, int fd, int events);
 /* CURLMOPT_SOCKETFUNCTION; context is the client. */
 int ebb_http_client_watch(CURL *easy, curl_socket_t fd, int what,
                           void *context, void *assigned);
+
+/* CURLOPT_CLOSESOCKETFUNCTION; context is the client. */
+int ebb_http_client_close(void *context, curl_socket_t fd);
 
 /* ---- http_client_call.c ---- */
 

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/http_client_private.h"
 
+#include <unistd.h>
+
 #include "base/mem.h"
 
-/* One descriptor that libcurl wants watched; libcurl keeps the pointer. */
-typedef struct socket_watch {
+/*
+ * A socket of libcurl's. libcurl keeps the pointer while it wants the socket
+ * watched; in between, when no call uses the connection, the client does.
+ */
+typedef struct ebb_http_socket {
+    struct ebb_http_socket *next; /* of those that are not watched */
     ebb_http_client *client;
     ebb_loop_watch *watch;
     int fd;
@@ -24,7 +30,28 @@ static void on_socket_event(void *context, unsigned events)
     ebb_http_client_turn(watch->client, watch->fd, bits);
 }
 
-static socket_watch *watch_socket(ebb_http_client *client, int fd)
+/* That of a kept connection; NULL if the socket is new. */
+static socket_watch *take_unwatched(ebb_http_client *client, int fd)
+{
+    socket_watch **at = &client->unwatched, *watch;
+
+    while (*at != NULL && (*at)->fd != fd)
+        at = &(*at)->next;
+    watch = *at;
+    if (watch != NULL)
+        *at = watch->next;
+    return watch;
+}
+
+static void free_watch(socket_watch *watch)
+{
+    if (watch == NULL)
+        return;
+    ebb_loop_watch_free(watch->watch);
+    ebb_mem_free(watch);
+}
+
+static socket_watch *new_watch(ebb_http_client *client, int fd)
 {
     socket_watch *watch = ebb_mem_zero(sizeof *watch);
     ebb_err err;
@@ -35,21 +62,55 @@ static socket_watch *watch_socket(ebb_http_client *client, int fd)
     watch->fd = fd;
     watch->watch =
         ebb_loop_watch_new(client->loop, fd, on_socket_event, watch, &err);
-    if (watch->watch == NULL) {
-        ebb_mem_free(watch);
-        return NULL;
-    }
-    curl_multi_assign(client->multi, fd, watch);
+    if (watch->watch != NULL)
+        return watch;
+    ebb_mem_free(watch);
+    return NULL;
+}
+
+static socket_watch *watch_socket(ebb_http_client *client, int fd)
+{
+    socket_watch *watch = take_unwatched(client, fd);
+
+    if (watch == NULL)
+        watch = new_watch(client, fd);
+    if (watch != NULL)
+        curl_multi_assign(client->multi, fd, watch);
     return watch;
 }
 
-static void unwatch_socket(ebb_http_client *client, int fd, socket_watch *watch)
+/*
+ * Whether the socket is that of a connection. libcurl closes one that has not
+ * become one by itself, and without a word to ebb_http_client_close.
+ */
+static bool is_connected(CURL *easy, int fd)
+{
+    curl_socket_t active = CURL_SOCKET_BAD;
+
+    curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &active);
+    return active == fd;
+}
+
+static void unwatch_socket(ebb_http_client *client, CURL *easy,
+                           socket_watch *watch)
 {
     if (watch == NULL)
         return;
-    ebb_loop_watch_free(watch->watch);
-    ebb_mem_free(watch);
-    curl_multi_assign(client->multi, fd, NULL);
+    curl_multi_assign(client->multi, watch->fd, NULL);
+    if (is_connected(easy, watch->fd)) {
+        ebb_loop_watch_set(watch->watch, 0);
+        watch->next = client->unwatched;
+        client->unwatched = watch;
+    } else {
+        free_watch(watch);
+    }
+}
+
+int ebb_http_client_close(void *context, curl_socket_t fd)
+{
+    /* Before the number can be another's. */
+    free_watch(take_unwatched(context, fd));
+    return close(fd);
 }
 
 int ebb_http_client_watch(CURL *easy, curl_socket_t fd, int what, void *context,
@@ -66,7 +127,7 @@ int ebb_http_client_watch(CURL *easy, curl_socket_t fd, int what, void *context,
     if (what == CURL_POLL_REMOVE) {
         if (call != NULL)
             ebb_http_again_note(call, fd);
-        unwatch_socket(client, fd, watch);
+        unwatch_socket(client, easy, watch);
         return 0;
     }
     if (watch == NULL)

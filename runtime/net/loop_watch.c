@@ -29,6 +29,8 @@ static int apply(ebb_loop_watch *watch, uv_poll_cb ready)
         wanted |= UV_WRITABLE;
     if (watch->events & EBB_HANGUP)
         wanted |= UV_DISCONNECT;
+    if (wanted == 0 && !uv_is_active((uv_handle_t *)&watch->uv))
+        return 0; /* libuv would ask the kernel all the same */
     if (wanted == 0)
         return uv_poll_stop(&watch->uv);
     return uv_poll_start(&watch->uv, wanted, ready);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "task/place.h"
@@ -247,6 +248,21 @@ static int check_names(const ebb_place *at, const ebb_field *fields,
     return 0;
 }
 
+/*
+ * A default from its text. Most are a plain string or a short whole number,
+ * which need no parser for every call.
+ */
+static ebb_value *otherwise(const char *text, ebb_err *err)
+{
+    size_t n = strlen(text);
+
+    if (n >= 2 && text[0] == '"' && strcspn(text + 1, "\"\\") == n - 2)
+        return made(ebb_value_string(text + 1, n - 2), err);
+    if (n > 0 && n < 10 && text[0] != '0' && strspn(text, "0123456789") == n)
+        return made(ebb_value_int(atol(text)), err);
+    return ebb_value_parse(text, n, 0, err);
+}
+
 /* The checked value of one field, the default of an absent one, or nothing. */
 static int set_field(const ebb_place *at, const ebb_field *field,
                      const ebb_value *given, ebb_value *out, ebb_err *err)
@@ -258,8 +274,7 @@ static int set_field(const ebb_place *at, const ebb_field *field,
         (field->flags & EBB_FIELD_REQUIRED)) {
         value = check_field(&here, field, given, err);
     } else if (field->otherwise != NULL) {
-        value =
-            ebb_value_parse(field->otherwise, strlen(field->otherwise), 0, err);
+        value = otherwise(field->otherwise, err);
     } else {
         return 0;
     }
