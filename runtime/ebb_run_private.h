@@ -23,6 +23,11 @@ void ebb_run_ops_cancel(ebb_run *run);
 /* Those that did not end in time: forgotten, their callbacks never come. */
 void ebb_run_ops_drop(ebb_run *run);
 
+/* ---- ebb_run_step.c ---- */
+
+/* Ends those that the host asked for: nothing comes any more. */
+void ebb_run_steps_drop(ebb_run *run);
+
 /* ---- ebb_journal.c ---- */
 
 /* The journal of a runtime, opened when first asked for. NULL with err. */

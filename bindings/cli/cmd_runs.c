@@ -7,18 +7,12 @@
 #include <time.h>
 
 #include "cli/runs.h"
-#include "cli/script.h"
 
 #define FOLLOW_MS 500
 
-typedef struct runs_options {
-    const char *id, *step, *from;
-    bool take_over, force, kill;
-} runs_options;
-
 /* ---- list, show ---- */
 
-static int list(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)
+static int list(ebb_cli *cli, ebb_runtime *rt, const ebb_runs_options *options)
 {
     ebb_value *runs = NULL;
     ebb_err err = { 0 };
@@ -134,7 +128,7 @@ static int show_run(ebb_cli *cli, ebb_runtime *rt, const char *id,
     return EBB_EXIT_OK;
 }
 
-static int show(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)
+static int show(ebb_cli *cli, ebb_runtime *rt, const ebb_runs_options *options)
 {
     ebb_value *run = NULL;
     ebb_err err = { 0 };
@@ -151,7 +145,7 @@ static int show(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)
 
 /* ---- cancel, prune ---- */
 
-static int cancel(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)
+static int cancel(ebb_cli *cli, ebb_runtime *rt, const ebb_runs_options *options)
 {
     ebb_err err = { 0 };
 
@@ -173,7 +167,7 @@ static void show_pruned(const ebb_value *result)
                 ebb_output_text(ebb_value_at(failed, i), "message"));
 }
 
-static int prune(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)
+static int prune(ebb_cli *cli, ebb_runtime *rt, const ebb_runs_options *options)
 {
     ebb_value *result = NULL;
     ebb_err err = { 0 };
@@ -191,108 +185,6 @@ static int prune(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)
     return status;
 }
 
-/* ---- resume, fork: the script goes on ---- */
-
-/* run: as it is shown, with the script and arguments it was begun with. */
-static int execute(ebb_cli *cli, const ebb_value *run,
-                   const runs_options *options)
-{
-    const ebb_value *args = ebb_value_find(run, "args");
-    ebb_run_config config;
-    ebb_lua_script script = { .path = ebb_value_find_string(run, "script"),
-                              .args_count = ebb_value_size(args) };
-    const char **list = ebb_mem_zero((script.args_count + 1) * sizeof *list);
-    ebb_err err = { 0 };
-    int status;
-
-    for (size_t i = 0; list != NULL && i < script.args_count; i++)
-        list[i] = ebb_value_get_string(ebb_value_at(args, i), NULL);
-    script.args = list;
-    ebb_run_config_init(&config);
-    config.id = ebb_output_text(run, "id");
-    config.resume = true;
-    config.take_over = options->take_over;
-    config.force = options->force;
-    if (list == NULL || script.path == NULL || *script.path != '/') {
-        ebb_err_set(&err, EBB_INVALID_INPUT,
-                    "run %s was not begun from a file; go on with `ebb run "
-                    "--id %s SCRIPT`", config.id, config.id);
-        status = ebb_output_error(cli, &err, NULL);
-    } else {
-        status = ebb_script_run(cli, &script, &config);
-    }
-    ebb_mem_free(list);
-    return status;
-}
-
-static int resume_one(ebb_cli *cli, ebb_runtime *rt,
-                      const runs_options *options)
-{
-    ebb_value *run = NULL;
-    ebb_err err = { 0 };
-    int status;
-
-    if (ebb_runs_show(rt, options->id, &run, &err) < 0)
-        return ebb_output_error(cli, &err, NULL);
-    status = execute(cli, run, options);
-    ebb_value_free(run);
-    return status;
-}
-
-/* Every run whose owner is dead; the last failure's status. */
-static int resume_all(ebb_cli *cli, ebb_runtime *rt,
-                      const runs_options *options)
-{
-    runs_options one = *options;
-    ebb_value *runs = NULL;
-    ebb_err err = { 0 };
-    int status = EBB_EXIT_OK, ended;
-    size_t n = 0;
-
-    if (ebb_runs_list(rt, &runs, &err) < 0)
-        return ebb_output_error(cli, &err, NULL);
-    for (size_t i = ebb_value_size(runs); i-- > 0 && !ebb_interrupted();) {
-        const ebb_value *run = ebb_value_at(runs, i);
-        if (strcmp(ebb_output_text(run, "state"), "interrupted") != 0)
-            continue;
-        one.id = ebb_output_text(run, "id");
-        if (!cli->quiet)
-            fprintf(stderr, "ebb: resuming run %s\n", one.id);
-        n++;
-        ended = resume_one(cli, rt, &one);
-        if (ended != EBB_EXIT_OK)
-            status = ended;
-    }
-    if (n == 0 && !cli->quiet)
-        fprintf(stderr, "ebb: no run is interrupted\n");
-    ebb_value_free(runs);
-    return status;
-}
-
-static int resume(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)
-{
-    return options->id != NULL ? resume_one(cli, rt, options)
-                               : resume_all(cli, rt, options);
-}
-
-static int fork_run(ebb_cli *cli, ebb_runtime *rt, const runs_options *options)
-{
-    runs_options forked = { 0 };
-    char *id = NULL;
-    ebb_err err = { 0 };
-    int status;
-
-    if (ebb_runs_fork(rt, options->id, options->from, &id, &err) < 0)
-        return ebb_output_error(cli, &err, NULL);
-    if (!cli->quiet)
-        fprintf(stderr, "ebb: run %s, from step %s of %s\n", id,
-                options->from, options->id);
-    forked.id = id;
-    status = resume(cli, rt, &forked);
-    ebb_free(id);
-    return status;
-}
-
 /* ---- which ---- */
 
 typedef enum wants_id { NO_ID, MAY_ID, NEEDS_ID } wants_id;
@@ -300,15 +192,18 @@ typedef enum wants_id { NO_ID, MAY_ID, NEEDS_ID } wants_id;
 static const struct {
     const char *name;
     wants_id id;
-    int (*run)(ebb_cli *cli, ebb_runtime *rt, const runs_options *options);
+    int (*run)(ebb_cli *cli, ebb_runtime *rt, const ebb_runs_options *options);
 } verbs[] = {
-    { "list", NO_ID, list },       { "show", NEEDS_ID, show },
-    { "resume", MAY_ID, resume },  { "cancel", NEEDS_ID, cancel },
-    { "fork", NEEDS_ID, fork_run }, { "prune", NO_ID, prune },
+    { "list", NO_ID, list },
+    { "show", NEEDS_ID, show },
+    { "resume", MAY_ID, ebb_runs_resume },
+    { "cancel", NEEDS_ID, cancel },
+    { "fork", NEEDS_ID, ebb_runs_fork_on },
+    { "prune", NO_ID, prune },
 };
 #define VERBS (sizeof verbs / sizeof *verbs)
 
-static int run_verb(ebb_cli *cli, size_t verb, const runs_options *options)
+static int run_verb(ebb_cli *cli, size_t verb, const ebb_runs_options *options)
 {
     int status = EBB_EXIT_FAILED;
     ebb_runtime *rt = ebb_cli_open(cli, &status);
@@ -322,7 +217,7 @@ static int run_verb(ebb_cli *cli, size_t verb, const runs_options *options)
 
 static int run(ebb_cli *cli, const ebb_command *self, int argc, char **argv)
 {
-    runs_options o = { 0 };
+    ebb_runs_options o = { 0 };
     const ebb_option options[] = {
         { "step", NULL, &o.step },       { "from", NULL, &o.from },
         { "take-over", &o.take_over, NULL }, { "force", &o.force, NULL },
@@ -346,7 +241,7 @@ static int run(ebb_cli *cli, const ebb_command *self, int argc, char **argv)
         return ebb_usage_error(self, "what is '%s'?", argv[first]);
     if (o.id == NULL && verbs[verb].id == NEEDS_ID)
         return ebb_usage_error(self, "%s: which run?", verbs[verb].name);
-    if (verbs[verb].run == fork_run && o.from == NULL)
+    if (verbs[verb].run == ebb_runs_fork_on && o.from == NULL)
         return ebb_usage_error(self, "fork: from which step? --from PATH");
     return run_verb(cli, verb, &o);
 }

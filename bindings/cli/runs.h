@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-/* How runs are shown to people: tables, one run with its steps, one step. */
+/*
+ * What the verbs of `ebb runs` share: their options, how a run is shown to
+ * people, how its script goes on.
+ */
 
 #include "cli/cli.h"
 
@@ -23,3 +26,16 @@ void ebb_runs_show_end(const ebb_value *run);
 
 /* Everything of one step. */
 void ebb_runs_show_step(const ebb_value *step);
+
+/* ---- runs_resume.c: each returns an exit status ---- */
+
+typedef struct ebb_runs_options {
+    const char *id, *step, *from;
+    bool take_over, force, kill;
+} ebb_runs_options;
+
+/* id NULL: every run whose process is dead. */
+int ebb_runs_resume(ebb_cli *cli, ebb_runtime *rt,
+                    const ebb_runs_options *options);
+int ebb_runs_fork_on(ebb_cli *cli, ebb_runtime *rt,
+                     const ebb_runs_options *options);

@@ -263,6 +263,8 @@ static void a_path_is_asked_for_once(void **state)
     assert_null(ebb_step_begin(r->run, &config, rig_step_done, &answer,
                                &err));
     assert_int_equal(err.code, EBB_INVALID_INPUT);
+    rig_close(r); /* while answer is there to be told */
+    assert_int_equal(answer.err.code, EBB_CANCELLED);
 }
 
 #define STEPS 10000

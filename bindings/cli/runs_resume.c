@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+
+/* `ebb runs resume` and `fork`: the script goes on with what is recorded. */
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/runs.h"
+#include "cli/script.h"
+
+/* run: as it is shown, with the script and arguments it was begun with. */
+static int execute(ebb_cli *cli, const ebb_value *run,
+                   const ebb_runs_options *options)
+{
+    const ebb_value *args = ebb_value_find(run, "args");
+    ebb_run_config config;
+    ebb_lua_script script = { .path = ebb_value_find_string(run, "script"),
+                              .args_count = ebb_value_size(args) };
+    const char **list = ebb_mem_zero((script.args_count + 1) * sizeof *list);
+    ebb_err err = { 0 };
+    int status;
+
+    for (size_t i = 0; list != NULL && i < script.args_count; i++)
+        list[i] = ebb_value_get_string(ebb_value_at(args, i), NULL);
+    script.args = list;
+    ebb_run_config_init(&config);
+    config.id = ebb_output_text(run, "id");
+    config.resume = true;
+    config.take_over = options->take_over;
+    config.force = options->force;
+    if (list == NULL || script.path == NULL || *script.path != '/') {
+        ebb_err_set(&err, EBB_INVALID_INPUT,
+                    "run %s was not begun from a file; go on with `ebb run "
+                    "--id %s SCRIPT`", config.id, config.id);
+        status = ebb_output_error(cli, &err, NULL);
+    } else {
+        status = ebb_script_run(cli, &script, &config);
+    }
+    ebb_mem_free(list);
+    return status;
+}
+
+static int resume_one(ebb_cli *cli, ebb_runtime *rt,
+                      const ebb_runs_options *options)
+{
+    ebb_value *run = NULL;
+    ebb_err err = { 0 };
+    int status;
+
+    if (ebb_runs_show(rt, options->id, &run, &err) < 0)
+        return ebb_output_error(cli, &err, NULL);
+    status = execute(cli, run, options);
+    ebb_value_free(run);
+    return status;
+}
+
+/* Every run whose owner is dead; the last failure's status. */
+static int resume_all(ebb_cli *cli, ebb_runtime *rt,
+                      const ebb_runs_options *options)
+{
+    ebb_runs_options one = *options;
+    ebb_value *runs = NULL;
+    ebb_err err = { 0 };
+    int status = EBB_EXIT_OK, ended;
+    size_t n = 0;
+
+    if (ebb_runs_list(rt, &runs, &err) < 0)
+        return ebb_output_error(cli, &err, NULL);
+    for (size_t i = ebb_value_size(runs); i-- > 0 && !ebb_interrupted();) {
+        const ebb_value *run = ebb_value_at(runs, i);
+        if (strcmp(ebb_output_text(run, "state"), "interrupted") != 0)
+            continue;
+        one.id = ebb_output_text(run, "id");
+        if (!cli->quiet)
+            fprintf(stderr, "ebb: resuming run %s\n", one.id);
+        n++;
+        ended = resume_one(cli, rt, &one);
+        if (ended != EBB_EXIT_OK)
+            status = ended;
+    }
+    if (n == 0 && !cli->quiet)
+        fprintf(stderr, "ebb: no run is interrupted\n");
+    ebb_value_free(runs);
+    return status;
+}
+
+int ebb_runs_resume(ebb_cli *cli, ebb_runtime *rt, const ebb_runs_options *options)
+{
+    return options->id != NULL ? resume_one(cli, rt, options)
+                               : resume_all(cli, rt, options);
+}
+
+int ebb_runs_fork_on(ebb_cli *cli, ebb_runtime *rt, const ebb_runs_options *options)
+{
+    ebb_runs_options forked = { 0 };
+    char *id = NULL;
+    ebb_err err = { 0 };
+    int status;
+
+    if (ebb_runs_fork(rt, options->id, options->from, &id, &err) < 0)
+        return ebb_output_error(cli, &err, NULL);
+    if (!cli->quiet)
+        fprintf(stderr, "ebb: run %s, from step %s of %s\n", id,
+                options->from, options->id);
+    forked.id = id;
+    status = ebb_runs_resume(cli, rt, &forked);
+    ebb_free(id);
+    return status;
+}
