@@ -16,8 +16,8 @@ local function lint(only, files)
     file:write(text)
     file:close()
   end
-  local out, ok = shell(("EBB_TIDY= lua5.4 spec/lint/run.lua '%s/build' --root '%s' "
-    .. "--only %s"):format(root, root, only))
+  local out, ok = shell(("EBB_TIDY= lua5.4 spec/lint/run.lua '%s/build' "
+    .. "--root '%s' --only %s"):format(root, root, only))
   shell("rm -rf '" .. root .. "'")
   return out, ok == true
 end
