@@ -9,6 +9,7 @@
 #include "base/crash.h"
 #include "base/mem.h"
 #include "task/error_object.h"
+#include "workflow/input.h"
 
 static void run_now(ebb_flow_step *step)
 {
@@ -177,18 +178,6 @@ void ebb_flow_step_finish(ebb_flow_step *step, bool failed, ebb_value *value,
 
 /* ---- asking ---- */
 
-static char *canonical(const ebb_value *input,
-                       char digest[EBB_SHA256_HEX])
-{
-    size_t n = 4;
-    char *text = input != NULL ? ebb_value_write(input, EBB_WRITE_SORTED, &n)
-                               : ebb_mem_dup("null");
-
-    if (text != NULL)
-        ebb_digest_hex(text, n, digest);
-    return text;
-}
-
 static void fill(ebb_flow_step *step, ebb_flow *flow, const ebb_flow_ask *ask)
 {
     step->flow = flow;
@@ -280,7 +269,7 @@ ebb_flow_step *ebb_flow_step_ask(ebb_flow *flow, const ebb_flow_ask *ask,
 
     if (check(flow, ask, err) < 0)
         return NULL;
-    input = canonical(ask->input, digest);
+    input = ebb_flow_input(ask->input, digest);
     if (input == NULL) {
         ebb_err_set(err, EBB_NO_MEMORY, "step %s", ask->path);
         return NULL;

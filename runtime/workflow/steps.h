@@ -44,7 +44,7 @@ struct ebb_flow_step {
     char digest[EBB_SHA256_HEX]; /* of the canonical input */
     ebb_retry_class retry_class;
     ebb_flow_stage stage;
-    char *input; /* canonical text, as far as it is still needed */
+    char *input; /* as the journal keeps it, while it is needed */
 
     /* What the journal knows. */
     bool intended;     /* it has a row */

@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "workflow/diff.h"
+#include "workflow/input.h"
 #include "workflow/steps.h"
 
 static ebb_value *parse(const char *json)
@@ -150,6 +152,26 @@ static void long_sides_are_cut(void **state)
     ebb_value_free(b);
 }
 
+static void an_input_is_kept_without_its_secrets(void **state)
+{
+    ebb_value *one = parse("{\"b\":1,\"envs\":{\"KEY\":\"s3cret\"}}");
+    ebb_value *two = parse("{\"envs\":{\"KEY\":\"other\"},\"b\":1}");
+    char first[EBB_SHA256_HEX], second[EBB_SHA256_HEX];
+    char *text = ebb_flow_input(one, first);
+
+    (void)state;
+    assert_string_equal(text,
+                        "{\"b\":1,\"envs\":{\"KEY\":\"(hidden)\"}}");
+    ebb_mem_free(text);
+    ebb_mem_free(ebb_flow_input(two, second));
+    assert_string_not_equal(first, second); /* and yet compared by them */
+    text = ebb_flow_input(NULL, first);
+    assert_string_equal(text, "null");
+    ebb_mem_free(text);
+    ebb_value_free(one);
+    ebb_value_free(two);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +181,7 @@ int main(void)
         cmocka_unit_test(numbers_alone_are_told_apart),
         cmocka_unit_test(a_diff_is_small),
         cmocka_unit_test(long_sides_are_cut),
+        cmocka_unit_test(an_input_is_kept_without_its_secrets),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
