@@ -151,9 +151,11 @@ static enum MHD_Result at_head(ebb_exchange *e)
         return MHD_YES;
     }
     e->past_head = true;
-    if (ebb_exchange_expects_body(e))
-        watch_client(e);
-    return MHD_YES;
+    if (!ebb_exchange_expects_body(e))
+        return MHD_YES;
+    watch_client(e);
+    /* Without memory for the watch the connection could stand for ever. */
+    return e->watch != NULL || e->closed ? MHD_YES : MHD_NO;
 }
 
 static enum MHD_Result in_body(ebb_exchange *e, const char *bytes, size_t *n)
