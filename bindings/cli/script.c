@@ -44,6 +44,10 @@ static void say_how_to_go_on(const execution *e, const ebb_err *err)
         fprintf(stderr, "  the run stays interrupted: `ebb runs resume %s` "
                         "goes on\n",
                 ebb_run_id(e->run));
+    else if (err->code == EBB_OUTCOME_UNKNOWN)
+        fprintf(stderr, "  `ebb runs resume %s --force` runs that step "
+                        "again\n",
+                ebb_run_id(e->run));
     else
         fprintf(stderr, "  `ebb runs resume %s` tries the step that failed "
                         "again\n",

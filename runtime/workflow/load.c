@@ -146,6 +146,45 @@ static bool is_retried(const ebb_journal_step *row,
            (force || !is_unknown(row));
 }
 
+/*
+ * What depended on a step that is forgotten: the combinator that it decided,
+ * and the steps after it in its branch.
+ */
+static bool depends_on_any(const ebb_journal_step *row,
+                           const ebb_journal_step *failed,
+                           const char *const *paths, size_t n)
+{
+    if (row->seq > 0 && row->seq < failed->seq)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (is_below(paths[i], row->path) || is_behind(row->path, paths[i]))
+            return true;
+    return false;
+}
+
+/* What a resume forgets of a run that failed at this step. */
+static size_t choose(const ebb_flow *flow, const ebb_journal_step *failed,
+                     const char **paths)
+{
+    const ebb_journal_run *run = flow->run;
+    size_t n = 0, first;
+
+    for (size_t i = 0; i < run->steps_n; i++)
+        if (is_retried(&run->steps[i], failed, flow->force))
+            paths[n++] = run->steps[i].path;
+    first = n;
+    for (size_t i = 0; i < run->steps_n; i++)
+        if (!is_retried(&run->steps[i], failed, flow->force) &&
+            depends_on_any(&run->steps[i], failed, paths, first))
+            paths[n++] = run->steps[i].path;
+    return n;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 static int forget(ebb_flow *flow, const char *const *paths, size_t n,
                   ebb_err *err)
 {
@@ -171,12 +210,14 @@ int ebb_flow_load(ebb_flow *flow, bool resume, ebb_err *err)
         result = ebb_err_set(err, EBB_NO_MEMORY, "run %s", run->id);
     else if (resume && flow->outcome != NULL)
         failed = find_failed(flow);
-    for (size_t i = 0; result == 0 && i < run->steps_n; i++) {
-        if (failed != NULL && is_retried(&run->steps[i], failed, flow->force))
-            paths[n++] = run->steps[i].path;
-        else
-            result = load_step(flow, &run->steps[i], err);
+    if (failed != NULL) {
+        n = choose(flow, failed, paths);
+        qsort(paths, n, sizeof(char *), by_text);
     }
+    for (size_t i = 0; result == 0 && i < run->steps_n; i++)
+        if (n == 0 || bsearch(&run->steps[i].path, paths, n, sizeof(char *),
+                              by_text) == NULL)
+            result = load_step(flow, &run->steps[i], err);
     if (result == 0)
         result = forget(flow, paths, n, err);
     ebb_mem_free(paths);
