@@ -180,7 +180,7 @@ static int run_claim(ebb_journal *journal, ebb_journal_job *base)
     sqlite3_stmt *row =
         ebb_sql_start(&journal->sql, &base->err, find_sql, "t", job->begun.id);
     int got = row == NULL ? -1 : ebb_sql_step(&journal->sql, row, &base->err);
-    found f;
+    found f = { 0 };
 
     job->claim = (ebb_journal_claim){ 0 };
     if (got < 0)
@@ -205,7 +205,7 @@ static int run_claim_next(ebb_journal *journal, ebb_journal_job *base)
     sqlite3_stmt *row =
         ebb_sql_start(&journal->sql, &base->err, next_sql, "t", job->after);
     ebb_owner alive = { .pid = -1 };
-    found f;
+    found f = { 0 };
     int got = -1;
 
     job->claim = (ebb_journal_claim){ 0 };

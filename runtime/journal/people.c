@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+typedef ebb_journal_run *run_pointer;
+
 typedef struct list_job {
     ebb_journal_job base;
     size_t n_max;
-    ebb_journal_run **runs;
+    run_pointer *runs;
     size_t n, room;
 } list_job;
 
@@ -65,10 +67,10 @@ static ebb_journal_run *read_head(ebb_journal *journal, sqlite3_stmt *row)
 static int add_run(ebb_journal *journal, list_job *job, sqlite3_stmt *row)
 {
     size_t room = job->room == 0 ? 16 : job->room * 2;
-    ebb_journal_run **runs;
+    run_pointer *runs;
 
     if (job->n == job->room) {
-        runs = ebb_mem_resize(job->runs, room * sizeof(*runs));
+        runs = ebb_mem_resize(job->runs, room * sizeof(run_pointer));
         if (runs == NULL)
             return -1;
         job->runs = runs;
@@ -160,7 +162,7 @@ static int run_cancel(ebb_journal *journal, ebb_journal_job *base)
     const char *outcome = job->outcome;
     size_t n = outcome != NULL ? strlen(outcome) : 0;
     int64_t ignored;
-    standing s;
+    standing s = { 0 };
 
     if (find_standing(journal, job, &s) != 0)
         return -1;
@@ -202,7 +204,7 @@ static int run_del(ebb_journal *journal, ebb_journal_job *base)
 {
     id_job *job = (id_job *)base;
     int64_t ignored;
-    standing s;
+    standing s = { 0 };
 
     if (find_standing(journal, job, &s) != 0)
         return -1;

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <sqlite3.h>
 
 #include "support/journal_child.h"
+#include "support/journal_edit.h"
 
 static ebb_journal_run *claim_as(journal_rig *rig, bool resume, bool take_over)
 {
@@ -19,17 +19,6 @@ static ebb_journal_run *claim_as(journal_rig *rig, bool resume, bool take_over)
                                         .take_over = take_over };
 
     return ebb_journal_claim_run(rig->journal, &config, &rig->err);
-}
-
-/* Changes the file behind the journal's back. */
-static void edit(journal_rig *rig, const char *sql)
-{
-    sqlite3 *db;
-
-    assert_int_equal(sqlite3_open(rig->path, &db), SQLITE_OK);
-    sqlite3_busy_timeout(db, 5000);
-    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
 }
 
 static void a_living_owner_is_named(void **state)
@@ -102,12 +91,12 @@ static void a_pid_used_again_is_not_the_owner(void **state)
     rig_child child = rig_holder(rig);
     ebb_journal_run *run;
 
-    edit(rig, "UPDATE run SET owner_start = owner_start - 1");
+    edit(rig->path, "UPDATE run SET owner_start = owner_start - 1");
     run = rig_claim(rig, "r");
     assert_non_null(run);
     assert_int_equal(run->recoveries, 1);
     ebb_journal_run_free(run);
-    edit(rig, "UPDATE run SET owner_boot = 'another boot'");
+    edit(rig->path, "UPDATE run SET owner_boot = 'another boot'");
     run = rig_claim(rig, "r");
     assert_non_null(run);
     assert_int_equal(run->recoveries, 2);
@@ -215,7 +204,7 @@ static void a_stopped_owner_that_goes_on_has_lost_it(void **state)
 /* One recovery more, from an owner that is gone. */
 static ebb_journal_run *recover(journal_rig *rig)
 {
-    edit(rig, "UPDATE run SET owner_start = owner_start - 1");
+    edit(rig->path, "UPDATE run SET owner_start = owner_start - 1");
     return rig_claim(rig, "r");
 }
 
@@ -296,7 +285,7 @@ static void an_interrupted_run_is_cancelled_at_once(void **state)
     ebb_journal_run *run = rig_claim(rig, "r");
     bool asked = true;
 
-    edit(rig, "UPDATE run SET owner_start = owner_start - 1");
+    edit(rig->path, "UPDATE run SET owner_start = owner_start - 1");
     assert_int_equal(
         ebb_journal_cancel(rig->journal, "r", "{\"b\":2}", &asked, &rig->err),
         0);
@@ -348,7 +337,8 @@ static void a_sweep_takes_what_is_interrupted_and_nothing_else(void **state)
             rig_release(rig, &run->claim);
         ebb_journal_run_free(run);
     }
-    edit(rig, "UPDATE run SET owner_pid = 999999999 WHERE id IN ('a', 'e')");
+    edit(rig->path,
+         "UPDATE run SET owner_pid = 999999999 WHERE id IN ('a', 'e')");
     assert_int_equal(
         ebb_journal_claim_next(rig->journal, NULL, &run, &rig->err), 0);
     assert_string_equal(run->id, "a");
@@ -381,10 +371,10 @@ static void a_sweep_goes_on_after_a_stuck_and_a_damaged_run(void **state)
         rig_outcome(rig, &run->claim, "1", "1");
         ebb_journal_run_free(run);
     }
-    edit(rig, "UPDATE run SET owner_pid = 999999999;"
-              "UPDATE run SET fruitless = 10 WHERE id = 'a';"
-              "UPDATE step SET outcome = '2' WHERE run ="
-              " (SELECT key FROM run WHERE id = 'b')");
+    edit(rig->path, "UPDATE run SET owner_pid = 999999999;"
+                    "UPDATE run SET fruitless = 10 WHERE id = 'a';"
+                    "UPDATE step SET outcome = '2' WHERE run ="
+                    " (SELECT key FROM run WHERE id = 'b')");
     assert_int_equal(
         ebb_journal_claim_next(rig->journal, NULL, &run, &rig->err), -1);
     assert_int_equal(rig->err.code, EBB_STUCK);
@@ -444,7 +434,7 @@ static void eight_processes_claim_each_of_a_thousand_runs_once(void **state)
         snprintf(id, sizeof id, "n%03d", i);
         ebb_journal_run_free(rig_claim(rig, id));
     }
-    edit(rig, "UPDATE run SET owner_pid = 999999999");
+    edit(rig->path, "UPDATE run SET owner_pid = 999999999");
     rig_close(rig);
     for (int i = 0; i < SWEEPERS; i++)
         children[i] = rig_fork(rig, sweep);

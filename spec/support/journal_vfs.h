@@ -2,20 +2,17 @@
 #pragma once
 
 /*
- * A VFS over the real one that knows what is not yet synced, so that a test
- * can see the disk as it would be after a power loss; that counts syncs; and
- * that fails on demand. It becomes the default of this process.
+ * A VFS over the real one that knows what is not yet synced (journal_power.h
+ * loses that), counts syncs, and fails on demand. It becomes the default of
+ * this process.
  */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <sqlite3.h>
 
@@ -89,17 +86,6 @@ static inline void vfs_forget_disks(void)
     }
     memset(vfs_world.disks, 0, sizeof vfs_world.disks);
     vfs_world.disks_n = 0;
-}
-
-static inline int vfs_disk_syncs(void)
-{
-    int syncs = 0;
-
-    pthread_mutex_lock(&vfs_world.lock);
-    for (int i = 0; i < vfs_world.disks_n; i++)
-        syncs += vfs_world.disks[i].syncs;
-    pthread_mutex_unlock(&vfs_world.lock);
-    return syncs;
 }
 
 /* ---- a file's methods ---- */
@@ -304,43 +290,4 @@ static inline void vfs_uninstall(void)
 {
     sqlite3_vfs_unregister(sqlite3_vfs_find("journal-test"));
     vfs_forget_disks();
-}
-
-/* ---- power loss ---- */
-
-static inline unsigned vfs_random(unsigned *seed)
-{
-    *seed = *seed * 1103515245u + 12345u;
-    return *seed >> 16;
-}
-
-/*
- * The file as the disk may have it now: what was synced, and of each write
- * since then nothing, all, or only some of its sectors.
- */
-static inline void vfs_image(vfs_disk *disk, const char *path, unsigned *seed)
-{
-    size_t most = disk->now_n > disk->durable_n ? disk->now_n : disk->durable_n;
-    char *bytes = calloc(1, most + 1);
-    size_t n = disk->durable_n;
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-    memcpy(bytes, disk->durable, n);
-    for (int i = 0; i < disk->pending_n; i++) {
-        size_t at = disk->pending[i].at, end = at + disk->pending[i].n;
-        unsigned fate = vfs_random(seed) % 3;
-
-        for (; fate != 0 && at < end; at += VFS_SECTOR) {
-            size_t part = end - at < VFS_SECTOR ? end - at : VFS_SECTOR;
-
-            if (at + part > most || (fate == 2 && vfs_random(seed) % 2))
-                continue;
-            memcpy(bytes + at, disk->now + at, part);
-            n = n < at + part ? at + part : n;
-        }
-    }
-    if (fd < 0 || write(fd, bytes, n) != (ssize_t)n)
-        abort();
-    close(fd);
-    free(bytes);
 }
