@@ -45,6 +45,7 @@ static void unready(ebb_http_call *call)
 void ebb_http_call_stop(ebb_http_call *call)
 {
     call->finished = true;
+    ebb_http_idle_uncork(call);
     curl_multi_remove_handle(call->client->multi, call->easy);
     if (call->timer != NULL)
         ebb_loop_timer_cancel(call->timer);
@@ -79,6 +80,8 @@ static bool tell_head(ebb_http_call *call)
         call->hold_due = false;
         call->hold_told = true;
         call->before_body(call->context, call);
+        if (call->held)
+            ebb_http_idle_uncork(call); /* for longer: the head may go */
     }
     if (call->head.done && !call->head_told && !call->cancelled) {
         call->head_told = true;
@@ -118,6 +121,8 @@ static bool tell_body(ebb_http_call *call)
 /* Calls back for all that was recorded; the call may be freed by this. */
 static void deliver(ebb_http_call *call)
 {
+    if (call->handed == call->body_n)
+        ebb_http_idle_uncork(call);
     if (call->sent_ms >= 0 && !call->sent_passed) {
         call->sent_passed = true;
         ebb_crash_at(EBB_CRASH_SENT);

@@ -22,6 +22,7 @@ static int on_connected(void *context, char *remote, char *local,
 {
     ebb_http_call *call = context;
     long connects = 1;
+    int fd;
 
     (void)remote;
     (void)local;
@@ -34,9 +35,10 @@ static int on_connected(void *context, char *remote, char *local,
     if (!call->connected && !call->again) {
         curl_easy_getinfo(call->easy, CURLINFO_NUM_CONNECTS, &connects);
         call->reused = connects == 0;
-        if (call->reused &&
-            !ebb_http_idle_is_quiet(call->client, local_port))
+        fd = call->reused ? ebb_http_idle_find(call->client, local_port) : -1;
+        if (!ebb_http_idle_is_quiet(fd))
             return CURL_PREREQFUNC_ABORT;
+        ebb_http_idle_cork(call, fd);
     }
     call->connected = true;
     call->active_ms = now(call);
@@ -342,6 +344,7 @@ ebb_http_call *ebb_http_call_new(ebb_http_client *client,
     }
     call->client = client;
     call->fd = -1;
+    call->corked = -1;
     ebb_http_head_init(&call->head);
     ebb_buf_init(&call->in, 0); /* on_write bounds it */
     ebb_buf_init(&call->out, 0);

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 void ebb_http_idle_note(ebb_http_call *call)
@@ -44,16 +45,44 @@ static bool has_port(int fd, int port)
            ntohs(at.sin6_port) == port;
 }
 
-bool ebb_http_idle_is_quiet(const ebb_http_client *client, int port)
+int ebb_http_idle_find(const ebb_http_client *client, int port)
 {
-    char byte;
-
     for (size_t i = 0; i < EBB_HTTP_IDLE_MAX; i++) {
         const ebb_http_idle *idle = &client->idle[i];
 
         if (port > 0 && idle->port == port && has_port(idle->fd, port))
-            return recv(idle->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
-                   errno == EAGAIN;
+            return idle->fd;
     }
-    return true;
+    return -1;
+}
+
+bool ebb_http_idle_is_quiet(int fd)
+{
+    char byte;
+
+    return fd < 0 ||
+           (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN);
+}
+
+/*
+ * libcurl sends the head by itself when the body comes from a callback. Held
+ * back, both leave as one packet, and the server wakes up once.
+ */
+void ebb_http_idle_cork(ebb_http_call *call, int fd)
+{
+    int on = 1;
+
+    if (fd >= 0 && call->body_n > 0 &&
+        setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on) == 0)
+        call->corked = fd;
+}
+
+void ebb_http_idle_uncork(ebb_http_call *call)
+{
+    int off = 0;
+
+    /* Should the number be another's by now, its bytes leave a bit earlier. */
+    if (call->corked >= 0)
+        setsockopt(call->corked, IPPROTO_TCP, TCP_CORK, &off, sizeof off);
+    call->corked = -1;
 }

@@ -67,6 +67,7 @@ struct ebb_http_call {
     bool cancelled; /* while busy */
 
     int fd; /* its socket, as last watched; -1 */
+    int corked; /* its socket while its head is held back; -1 */
     CURL *easy;
     struct curl_slist *headers;
     char *where; /* for messages: method and host */
@@ -187,8 +188,15 @@ bool ebb_http_again(ebb_http_call *call);
 /* The call is complete: its connection, if it is kept, is idle now. */
 void ebb_http_idle_note(ebb_http_call *call);
 
-/* Whether nothing has come on an idle connection, by its local port. */
-bool ebb_http_idle_is_quiet(const ebb_http_client *client, int port);
+/* The descriptor of an idle connection by its local port, or -1. */
+int ebb_http_idle_find(const ebb_http_client *client, int port);
+
+/* Whether nothing has come on it; also of -1. */
+bool ebb_http_idle_is_quiet(int fd);
+
+/* Hold the head back until the body goes out with it; nothing of -1. */
+void ebb_http_idle_cork(ebb_http_call *call, int fd);
+void ebb_http_idle_uncork(ebb_http_call *call);
 
 /* ---- http_client_error.c ---- */
 
