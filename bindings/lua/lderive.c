@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Time and random numbers that are the same in every execution of a durable
- * run. Outside one, and inside tasks of the script's own, they are Lua's: each
- * function here has the original as upvalue 1.
+ * run. Outside one, and inside what is recorded as a whole (the function of
+ * ebb.step, which a later execution does not call, and tasks of the script's
+ * own), they are Lua's: each function here has the original as upvalue 1.
  */
 #include "lua/ldurable.h"
 
@@ -11,9 +12,9 @@
 
 static lebb_branch *current(lua_State *L)
 {
-    lebb_sched *s = lebb_sched_get(L);
+    lebb_branch *branch = lebb_sched_get(L)->current;
 
-    return lebb_durable_run(s->current) ? s->current : NULL;
+    return lebb_durable_derives(branch) ? branch : NULL;
 }
 
 static int call_original(lua_State *L)

@@ -14,6 +14,11 @@ ebb_run *lebb_durable_run(const lebb_branch *branch)
     return branch && branch->durable ? branch->sched->run : NULL;
 }
 
+bool lebb_durable_derives(const lebb_branch *branch)
+{
+    return lebb_durable_run(branch) && branch->step == 0;
+}
+
 ebb_run *lebb_durable_current(lua_State *L)
 {
     lebb_sched *s = lebb_sched_get(L);
@@ -22,11 +27,12 @@ ebb_run *lebb_durable_current(lua_State *L)
 }
 
 /* "3", or "4.2/3" in a branch; -1 when it does not fit. */
-static int write_path(const lebb_branch *branch, char path[LEBB_PATH_BYTES])
+static int write_path(const lebb_branch *branch, uint64_t step,
+                      char path[LEBB_PATH_BYTES])
 {
     const char *own = branch->path ? branch->path : "";
     int n = snprintf(path, LEBB_PATH_BYTES, "%s%s%" PRIu64, own,
-                     *own ? "/" : "", branch->steps);
+                     *own ? "/" : "", step);
 
     return n < LEBB_PATH_BYTES ? 0 : -1;
 }
@@ -39,7 +45,7 @@ int lebb_durable_next(lebb_branch *branch, char path[LEBB_PATH_BYTES],
         return -1;
     }
     branch->steps++;
-    if (write_path(branch, path) == 0)
+    if (write_path(branch, branch->steps, path) == 0)
         return 0;
     return ebb_err_set(err, EBB_LIMIT_EXCEEDED,
                        "combinators are nested too deeply for a durable run: "
@@ -47,9 +53,10 @@ int lebb_durable_next(lebb_branch *branch, char path[LEBB_PATH_BYTES],
                        LEBB_PATH_BYTES - 1);
 }
 
-void lebb_durable_last(const lebb_branch *branch, char path[LEBB_PATH_BYTES])
+void lebb_durable_place(const lebb_branch *branch, int next,
+                        char path[LEBB_PATH_BYTES])
 {
-    write_path(branch, path);
+    write_path(branch, branch->steps + (uint64_t)next, path);
 }
 
 void lebb_durable_adopt(lua_State *L, lebb_branch *child, const char *path,

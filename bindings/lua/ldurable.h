@@ -18,6 +18,10 @@
 /* The run whose steps the branch's waits are, or NULL. branch may be NULL. */
 ebb_run *lebb_durable_run(const lebb_branch *branch);
 
+/* Whether time and random numbers are derived: in a run, but not in the
+ * function of ebb.step. branch may be NULL. */
+bool lebb_durable_derives(const lebb_branch *branch);
+
 /* The run of what runs now, or NULL. */
 ebb_run *lebb_durable_current(lua_State *L);
 
@@ -26,8 +30,9 @@ ebb_run *lebb_durable_current(lua_State *L);
 int lebb_durable_next(lebb_branch *branch, char path[LEBB_PATH_BYTES],
                       ebb_err *err);
 
-/* The path of the last step, "0" before the first. */
-void lebb_durable_last(const lebb_branch *branch, char path[LEBB_PATH_BYTES]);
+/* The path of the last step, or with 1 of the one that comes next. */
+void lebb_durable_place(const lebb_branch *branch, int next,
+                        char path[LEBB_PATH_BYTES]);
 
 /* Makes child the index-th branch of the combinator at path. Raises when
  * there is no memory. */

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What a script asks of the machine: random bits, the log. */
+/* What a script asks of the machine: its steady clock, random bits. */
 #include <errno.h>
 #include <lauxlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "lua/lcheck.h"
 #include "lua/ldurable.h"
 #include "lua/lerror.h"
 #include "lua/lmodule.h"
-#include "lua/lvalue.h"
 
 static int l_host_monotonic(lua_State *L)
 {
@@ -38,7 +36,7 @@ static int l_host_uuid(lua_State *L)
     lebb_sched *s = lebb_sched_get(L);
     unsigned char b[16];
 
-    if (lebb_durable_run(s->current)) {
+    if (lebb_durable_derives(s->current)) {
         lebb_durable_uuid(L, s->current);
         return 1;
     }
@@ -49,47 +47,10 @@ static int l_host_uuid(lua_State *L)
     return 1;
 }
 
-static ebb_log_level check_level(lua_State *L)
-{
-    const char *name = lebb_check_text(L, 1, "ebb.log", "level");
-
-    for (int level = EBB_LOG_DEBUG; level <= EBB_LOG_ERROR; level++)
-        if (strcmp(name, ebb_log_level_name((ebb_log_level)level)) == 0)
-            return (ebb_log_level)level;
-    lebb_raise_code(L, EBB_INVALID_INPUT,
-                    "ebb.log: level: '%s' is not debug, info, warn or error",
-                    name);
-    return EBB_LOG_INFO;
-}
-
-/* log(level, message, fields) */
-static int l_host_log(lua_State *L)
-{
-    lebb_sched *s = lebb_sched_check(L);
-    ebb_log_level level = check_level(L);
-    const char *message = lebb_check_text(L, 2, "ebb.log", "message");
-    const ebb_value *fields = NULL;
-    ebb_run *run = lebb_durable_run(s->current);
-    char path[LEBB_PATH_BYTES];
-
-    if (!lua_isnoneornil(L, 3)) {
-        luaL_checktype(L, 3, LUA_TTABLE);
-        fields = *lebb_value_check(L, 3, "ebb.log", LEBB_VALUE_EXACT);
-    }
-    if (run) {
-        lebb_durable_last(s->current, path);
-        ebb_run_log(run, path, level, message, fields);
-    } else {
-        ebb_log(s->rt, level, message, fields);
-    }
-    return 0;
-}
-
 void lebb_add_host(lua_State *L)
 {
     static const luaL_Reg functions[] = { { "monotonic", l_host_monotonic },
                                           { "uuid", l_host_uuid },
-                                          { "log", l_host_log },
                                           { NULL, NULL } };
 
     luaL_setfuncs(L, functions, 0);

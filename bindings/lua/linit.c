@@ -67,6 +67,7 @@ static void make_functions(lua_State *L)
     lebb_add_shield(L);
     lebb_add_handler(L);
     lebb_add_host(L);
+    lebb_add_log(L);
     lebb_add_json(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &functions_key);
 }

@@ -14,7 +14,8 @@ void lebb_add_task(lua_State *L);    /* ltask.c: tasks, call, sleep, … */
 void lebb_add_group(lua_State *L);   /* lgroup.c: group */
 void lebb_add_shield(lua_State *L);  /* lshield.c: shield, hold_step */
 void lebb_add_handler(lua_State *L); /* lhandler.c: register */
-void lebb_add_host(lua_State *L);    /* lhost.c: now, uuid, log, … */
+void lebb_add_host(lua_State *L);    /* lhost.c: monotonic, uuid */
+void lebb_add_log(lua_State *L);     /* llog.c: log */
 void lebb_add_json(lua_State *L);    /* ljson.c: json_encode, … */
 
 /* Starts the branches of the requests that the core made; whether there are

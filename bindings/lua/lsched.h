@@ -49,8 +49,10 @@ struct lebb_branch {
 
     /* In a durable run; see ldurable.h. */
     bool durable;
-    char *path;     /* its own; NULL: the script's */
-    uint64_t steps; /* asked for */
+    char *path;            /* its own; NULL: the script's */
+    uint64_t steps;        /* asked for */
+    uint64_t lines_before; /* the step before which ebb.log wrote last … */
+    lua_Integer lines;     /* … so many lines */
     uint64_t uuids;
     uint64_t random[4]; /* of math.random; all zero: not seeded */
 

@@ -99,7 +99,7 @@ static int l_task_now(lua_State *L)
     lebb_branch *branch;
     ebb_err err;
 
-    if (!lebb_durable_run(s->current)) {
+    if (!lebb_durable_derives(s->current)) {
         lua_pushnumber(L, (lua_Number)lebb_wall_ms() / 1000);
         return 1;
     }

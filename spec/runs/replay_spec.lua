@@ -150,6 +150,40 @@ describe("a durable run", function()
       .. "31\t12\t23\nfalse\tthe first error\nend", outs[#outs])
   end)
 
+  it("writes each line of its log once", function()
+    local text = [[
+      ebb.log("info", "before all")
+      ebb.log("info", "before all")
+      for i = 1, 3 do
+        ebb.step("step" .. i, function()
+          ebb.log("warn", "inside")
+        end, { class = "read" })
+        ebb.log("info", "after " .. i)
+      end
+      ebb.parallel { function()
+        ebb.sleep(0)
+        ebb.log("info", "in a branch")
+        ebb.sleep(0)
+      end }]]
+    -- Every other execution is killed before it records what it executed.
+    local _, status, err = runs:finish("logs", text, function(n)
+      return (n % 2 == 0 and "outcome-done:1" or "outcome:1")
+    end)
+    assert.equal(0, status, err)
+    local often, paths = {}, {}
+    for _, line in ipairs(require "cjson".decode((runs:words
+      "runs show logs --json")).log) do
+      often[line.message] = (often[line.message] or 0) + 1
+      paths[line.message] = line.step
+    end
+    assert.is_true(often.inside >= 3 and often.inside <= 6)
+    often.inside = nil
+    assert.same({ ["before all"] = 2, ["after 1"] = 1, ["after 2"] = 1,
+      ["after 3"] = 1, ["in a branch"] = 1 }, often)
+    assert.same({ ["before all"] = "1", inside = "3", ["after 1"] = "2",
+      ["after 2"] = "3", ["after 3"] = "4", ["in a branch"] = "4.1/2" }, paths)
+  end)
+
   it("survives a sleep", function()
     local text = [[
       print(ebb.step("before", function() return os.time() end))

@@ -31,7 +31,7 @@ describe("scripts/report.lua", function()
         out, status, err = runs:words(
           "run --id report" .. run .. " scripts/report.lua",
           -- In front of `timeout`, which is killed with what it runs.
-          ("timeout -s KILL %.3f"):format(0.02 + math.random() * 0.25))
+          ("timeout -s KILL %.3f"):format(0.01 + math.random() * 0.06))
         if status ~= 0 then
           assert.equal(durable.KILLED, status, err)
           kills = kills + 1

@@ -132,7 +132,7 @@ function ebb.monotonic() end
 function ebb.uuid() end
 
 ---In a durable run also a line of its log, once for each execution of the step
----it follows.
+---it belongs to: the one whose function writes it, else the next.
 ---@param level "debug"|"info"|"warn"|"error"
 ---@param message string
 ---@param fields? table
