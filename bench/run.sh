@@ -13,3 +13,4 @@ trap finish EXIT
 "$build/bench/sandbox"
 bash bench/client/run.sh "$build"
 EBB_JOURNAL=$state/journal.db "$build/ebb" run --id pairs bench/pairs.lua
+"$build/bench/durable"
