@@ -11,6 +11,7 @@ finish() {
 }
 trap finish EXIT
 "$build/bench/sandbox"
+TMPDIR=$state "$build/bench/journal"
 bash bench/client/run.sh "$build"
 EBB_JOURNAL=$state/journal.db "$build/ebb" run --id pairs bench/pairs.lua
 "$build/bench/durable"
