@@ -246,7 +246,8 @@ static int make_file(const char *path, ebb_err *err)
         result = ebb_fs_make_dirs(folder, FOLDER_MODE, err);
         ebb_mem_free(folder);
         if (result != 0) {
-            err->code = EBB_JOURNAL;
+            if (err->code != EBB_NO_MEMORY)
+                err->code = EBB_JOURNAL;
             return ebb_err_wrap(err, "the journal's folder");
         }
     }
