@@ -4,6 +4,9 @@
 
 #include "cli/cli.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,12 +65,30 @@ static bool asks_about(int argc, char **argv)
     return false;
 }
 
+/* Blocks above this go back to the kernel when they are freed. */
+#define OWN_BLOCK_BYTES (4 << 20)
+#define KEPT_BYTES      (8 << 20)
+
+/*
+ * The buffers of a transfer come and go with every call. glibc gives them back
+ * to the kernel each time, and the page faults of the next call cost more than
+ * the call: readFile of 256 KiB took three times the CPU.
+ */
+static void keep_memory(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, OWN_BLOCK_BYTES);
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     ebb_cli cli = { 0 };
     const ebb_command *command;
     int first;
 
+    keep_memory();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write */
     if (asks_about(argc, argv))
         return EBB_EXIT_OK;
