@@ -71,6 +71,42 @@ describe("docs/reference.md", function()
   end)
 end)
 
+describe("README.md", function()
+  it("shows what its script prints", function()
+    local program = require "support.program"
+    local text = read_file "README.md"
+    local own = program.open()
+    local out, status, err = own:script((text:match "```lua\n(.-)```"))
+    own:close()
+    assert.equal(0, status, err)
+    assert.equal(text:match "ebb %-%-local run readme.lua\n(.-)\n```", out)
+  end)
+
+  it("names commands that there are", function()
+    local help = ebb "--help"
+    for name in read_file "README.md":gmatch "`build/ebb ([^`]+)`" do
+      name = name:gsub("%-%-%l+ ", ""):match "^%l+"
+      assert.truthy(help:find("\n  " .. name .. " ", 1, true), name)
+    end
+  end)
+end)
+
+describe("docs/architecture.md", function()
+  it("has every folder of the lint of layers, and no other", function()
+    local text, seen = read_file "docs/architecture.md", {}
+    for _, row in ipairs(require "lint.layers".table) do
+      if row.dir ~= "runtime/sandbox" then -- protocol.h alone
+        seen[row.dir] = true
+        assert.truthy(text:find("`" .. row.dir .. "`", 1, true) or
+          text:find(row.dir:match "[^/]+$", 1, true), row.dir)
+      end
+    end
+    for dir in text:gmatch "\n| `([%l%d_/]+)`" do
+      assert.is_true(seen[dir], dir)
+    end
+  end)
+end)
+
 describe("every document", function()
   it("names only files that are there", function()
     local tracked = shell "git ls-files README.md CONTRIBUTING.md docs/*.md"
