@@ -2,6 +2,7 @@
 #include "cli/repl.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "cli/cli.h"
 
 #define CANDIDATES_SHOWN_MAX 60
+#define PASTE_BYTES_MAX (1u << 20)
 
 struct ebb_editor {
     ebb_runtime *rt;
@@ -173,6 +175,76 @@ static unsigned char complete(EditLine *edit, int key)
     return result;
 }
 
+/* ---- pasting ---- */
+
+static size_t bytes_of(wchar_t character, char *bytes)
+{
+    mbstate_t state = { 0 };
+    size_t n = wcrtomb(bytes, character, &state);
+
+    return n == (size_t)-1 ? 0 : n;
+}
+
+/* Asks for marks around what is pasted, or no longer. */
+static void mark_pastes(bool on)
+{
+    const char *term = getenv("TERM");
+
+    if (term != NULL && strcmp(term, "dumb") != 0)
+        fputs(on ? "\033[?2004h" : "\033[?2004l", stderr);
+}
+
+/*
+ * A pasted block arrives between two marks, so that its lines are not run one
+ * by one and its tabs complete nothing. Reads up to the second mark; the
+ * caller's. NULL: the input ended, or the block is too long to be a chunk.
+ */
+static char *read_paste(EditLine *edit)
+{
+    static const char end[] = "\033[201~";
+    const size_t end_n = sizeof end - 1;
+    char *text = ebb_mem_alloc(PASTE_BYTES_MAX + 1);
+    bool whole = text != NULL;
+    size_t n = 0;
+    wchar_t character;
+
+    while (text != NULL && el_wgetc(edit, &character) == 1) {
+        if (n + MB_LEN_MAX > PASTE_BYTES_MAX) {
+            whole = false; /* the rest is read and dropped */
+            memmove(text, text + n - end_n, end_n);
+            n = end_n;
+        }
+        n += bytes_of(character == L'\r' ? L'\n' : character, text + n);
+        if (n >= end_n && memcmp(text + n - end_n, end, end_n) == 0) {
+            text[n - end_n] = '\0';
+            if (whole)
+                return text;
+            break;
+        }
+    }
+    ebb_free(text);
+    return NULL;
+}
+
+/* What ends with a newline is taken as it is, else it can be gone over. */
+static unsigned char paste(EditLine *edit, int key)
+{
+    char *text = read_paste(edit);
+    unsigned char result = CC_ERROR;
+    size_t n = text != NULL ? strlen(text) : 0;
+    bool whole = n > 0 && text[n - 1] == '\n';
+
+    (void)key;
+    if (whole)
+        text[n - 1] = '\0';
+    if (n > (size_t)whole && el_insertstr(edit, text) == 0)
+        result = CC_REFRESH;
+    ebb_free(text);
+    if (whole && result == CC_REFRESH)
+        el_push(edit, "\n");
+    return result;
+}
+
 /* ---- open, read, close ---- */
 
 ebb_editor *ebb_editor_open(ebb_runtime *rt, ebb_lua *lua, ebb_err *err)
@@ -196,6 +268,8 @@ ebb_editor *ebb_editor_open(ebb_runtime *rt, ebb_lua *lua, ebb_err *err)
     el_set(editor->edit, EL_GETCFN, read_character);
     el_set(editor->edit, EL_ADDFN, "ebb-complete", "complete", complete);
     el_set(editor->edit, EL_BIND, "^I", "ebb-complete", NULL);
+    el_set(editor->edit, EL_ADDFN, "ebb-paste", "paste", paste);
+    el_set(editor->edit, EL_BIND, "\\e[200~", "ebb-paste", NULL);
     el_set(editor->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
     editor->history = ebb_history_open();
     ebb_history_show(editor->history, editor->edit);
@@ -227,7 +301,9 @@ const char *ebb_editor_read(ebb_editor *editor, const char *before,
     editor->before = before;
     ebb_free(editor->line);
     editor->line = NULL;
+    mark_pastes(true);
     line = el_gets(editor->edit, &n);
+    mark_pastes(false);
     editor->before = NULL;
     *interrupted = ebb_interrupted();
     if (*interrupted) {

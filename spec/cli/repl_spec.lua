@@ -34,7 +34,7 @@ end
 describe("the prompt", function()
   it("prints values and keeps globals", function()
     local text, status = prompt {
-      type_in "1 + 1", "\n2\r\n", "ebb> ",
+      type_in "1 + 1", "2\r\n", "ebb> ",
       type_in "x = { a = { 1, 2 }, b = 'c' }", "ebb> ",
       type_in "x", '{ a = { 1, 2 }, b = "c" }', "ebb> ",
       type_in "x.a[2], nil, 1.0", "2\r\nnil\r\n1.0\r\n", "ebb> ",
@@ -68,6 +68,15 @@ describe("the prompt", function()
     prompt { type_in "'é世🎉'", '"é世🎉"\r\n', "ebb> " }
   end)
 
+  it("takes what is pasted as one chunk", function()
+    prompt {
+      terminal.send "\27[200~local a = 20\rlocal b = 3\rreturn a + b\r\27[201~",
+      "23\r\n", "ebb> ",
+      terminal.send "\27[200~'no\ttab, é'\27[201~ .. 1\r",
+      [["no\ttab, é1"]], "ebb> ",
+    }
+  end)
+
   it("says what is wrong and goes on", function()
     local _, status = prompt {
       type_in "x = = 2", "prompt:1: unexpected symbol near '='", "ebb> ",
@@ -75,7 +84,7 @@ describe("the prompt", function()
       type_in "e2b.getSandbx{}", "did you mean 'getSandbox'?", "ebb> ",
       type_in "e2b.getSandbox{ sandboxID = 'x' }",
       "unknown field 'sandboxID' (did you mean 'sandboxId'?)", "ebb> ",
-      type_in "1 + 1", "\n2\r\n", "ebb> ",
+      type_in "1 + 1", "2\r\n", "ebb> ",
     }
     assert.equal(1, status)
   end)
@@ -140,7 +149,7 @@ describe("Ctrl-C", function()
 
   it("stops a loop that computes", function()
     prompt { type_in "while true do end", terminal.pause(0.5), keys.ctrl_c,
-      "cancelled", "ebb> ", type_in "1", "\n1\r\n", "ebb> " }
+      "cancelled", "ebb> ", type_in "1", "1\r\n", "ebb> " }
   end)
 end)
 
