@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "support/case.h"
 #include "support/e2b_call.h"
 
 #define CONNECT "/v2/sandboxes/i1/connect"
@@ -418,17 +419,17 @@ int main(void)
         cmocka_unit_test(everything_the_code_shows_comes_back),
         cmocka_unit_test(an_exception_is_a_result),
         cmocka_unit_test(the_request_goes_to_the_interpreter_s_port),
-        cmocka_unit_test(all_text_results_share_one_budget),
-        cmocka_unit_test(an_artifact_is_whole_or_an_error),
+        CASE(all_text_results_share_one_budget, "B13"),
+        CASE(an_artifact_is_whole_or_an_error, "B13"),
         cmocka_unit_test(what_may_have_run_is_unknown_and_sent_once),
         cmocka_unit_test(a_refused_request_is_sent_once_more),
         cmocka_unit_test(a_blank_line_and_a_last_one_without_end_are_read),
         cmocka_unit_test(the_time_limit_closes_the_connection),
         cmocka_unit_test(a_cancel_closes_the_connection),
-        cmocka_unit_test(the_cap_cuts_the_longest_texts_first),
-        cmocka_unit_test(long_texts_are_cut_to_one_length),
-        cmocka_unit_test(artifacts_without_room_leave_the_rest_in_details),
-        cmocka_unit_test(a_line_of_any_length_is_counted_and_cut),
+        CASE(the_cap_cuts_the_longest_texts_first, "B13"),
+        CASE(long_texts_are_cut_to_one_length, "B13"),
+        CASE(artifacts_without_room_leave_the_rest_in_details, "B13"),
+        CASE(a_line_of_any_length_is_counted_and_cut, "B12, C04"),
         cmocka_unit_test(a_long_line_must_say_first_what_it_is),
     };
 

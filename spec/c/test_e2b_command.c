@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "support/case.h"
 #include "support/e2b_frames.h"
 
 static void the_output_and_the_exit_code_come_back(void **state)
@@ -244,9 +245,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_output_and_the_exit_code_come_back),
         cmocka_unit_test(the_request_is_what_envd_wants),
-        cmocka_unit_test(no_limit_is_no_header),
+        CASE(no_limit_is_no_header, "B18"),
         cmocka_unit_test(a_signal_is_named),
-        cmocka_unit_test(output_is_counted_past_its_bound),
+        CASE(output_is_counted_past_its_bound, "B12"),
         cmocka_unit_test(stdin_is_fed_and_closed),
         cmocka_unit_test(a_recent_connect_is_used_again),
         cmocka_unit_test(a_life_that_is_too_long_is_asked_for_shorter),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "support/case.h"
 #include "support/e2b_boxes.h"
 
 #include "task/retry.h"
@@ -194,13 +195,13 @@ static void an_answer_of_any_size_is_refused_in_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_answer_is_judged_by_its_status_first),
+        CASE(every_answer_is_judged_by_its_status_first, "B10"),
         cmocka_unit_test(retry_after_counts_where_it_means_something),
-        cmocka_unit_test(the_key_is_never_part_of_a_message),
-        cmocka_unit_test(no_secret_of_a_call_is_part_of_a_message),
+        CASE(the_key_is_never_part_of_a_message, "D06"),
+        CASE(no_secret_of_a_call_is_part_of_a_message, "D06"),
         cmocka_unit_test(without_a_key_nothing_is_sent),
         cmocka_unit_test(an_id_that_cannot_be_one_is_not_sent),
-        cmocka_unit_test(an_answer_of_any_size_is_refused_in_time),
+        CASE(an_answer_of_any_size_is_refused_in_time, "C04"),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "support/case.h"
 #include "support/e2b_boxes.h"
 
 static void pausing_what_is_paused_changes_nothing(void **state)
@@ -143,7 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pausing_what_is_paused_changes_nothing),
-        cmocka_unit_test(keeping_the_disk_only_is_said_outright),
+        CASE(keeping_the_disk_only_is_said_outright, "B18"),
         cmocka_unit_test(resuming_says_whether_it_was_paused),
         cmocka_unit_test(killing_what_is_gone_changes_nothing),
         cmocka_unit_test(a_cancelled_call_ends_once),

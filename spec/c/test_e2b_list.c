@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "support/case.h"
 #include "support/e2b_entries.h"
 
 #include "e2b/filesystem.h"
@@ -144,10 +145,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_directory_is_listed_up_to_its_limit),
-        cmocka_unit_test(an_empty_directory_is_an_empty_list),
+        CASE(an_empty_directory_is_an_empty_list, "B02"),
         cmocka_unit_test(a_listing_is_read_whatever_way_it_is_cut),
         cmocka_unit_test(a_hostile_listing_is_refused),
-        cmocka_unit_test(a_directory_of_any_size_needs_the_memory_of_its_limit),
+        CASE(a_directory_of_any_size_needs_the_memory_of_its_limit, "C04"),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

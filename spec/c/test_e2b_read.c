@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "support/case.h"
 #include "support/e2b_entries.h"
 
 #include "e2b/files.h"
@@ -189,10 +190,10 @@ static void ordinary_paths_are_not_virtual(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_comes_back_whole),
+        CASE(a_file_comes_back_whole, "A08"),
         cmocka_unit_test(what_cannot_be_read_is_refused_by_its_stat),
-        cmocka_unit_test(a_file_that_grows_is_stopped),
-        cmocka_unit_test(a_cut_transfer_is_no_result),
+        CASE(a_file_that_grows_is_stopped, "B11"),
+        CASE(a_cut_transfer_is_no_result, "B11"),
         cmocka_unit_test(the_size_of_a_link_says_nothing),
         cmocka_unit_test(a_refused_read_connects_again),
         cmocka_unit_test(limits_and_virtual_paths_are_checked_before_anything),

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "support/case.h"
 
 #define REPLACEMENT "\xEF\xBF\xBD"
 
@@ -188,8 +189,8 @@ static void nothing_is_valid(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ill_formed_parts_are_replaced_wherever_the_cut_is),
-        cmocka_unit_test(every_character_is_valid_and_no_surrogate_is),
+        CASE(ill_formed_parts_are_replaced_wherever_the_cut_is, "B07"),
+        CASE(every_character_is_valid_and_no_surrogate_is, "B04"),
         cmocka_unit_test(exactly_the_well_formed_strings_are_valid),
         cmocka_unit_test(chunks_never_change_the_text),
         cmocka_unit_test(a_valid_run_comes_in_one_piece),

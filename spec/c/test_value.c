@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "support/case.h"
 #include "support/value_text.h"
 
 static void nesting_is_bounded_at_a_hundred(void **state)
@@ -277,13 +278,13 @@ static void equality_tells_types_apart_and_ignores_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nesting_is_bounded_at_a_hundred),
-        cmocka_unit_test(what_is_not_strict_json_is_refused),
-        cmocka_unit_test(bytes_that_are_not_utf8_are_refused),
+        CASE(nesting_is_bounded_at_a_hundred, "C12"),
+        CASE(what_is_not_strict_json_is_refused, "B01"),
+        CASE(bytes_that_are_not_utf8_are_refused, "B04"),
         cmocka_unit_test(the_place_of_an_error_is_named),
-        cmocka_unit_test(values_are_counted_before_anything_is_built),
+        CASE(values_are_counted_before_anything_is_built, "C04"),
         cmocka_unit_test(the_count_is_exact_and_leaves_keys_out),
-        cmocka_unit_test(an_empty_array_is_no_empty_object),
+        CASE(an_empty_array_is_no_empty_object, "B02"),
         cmocka_unit_test(members_move_in_also_on_failure),
         cmocka_unit_test(reading_another_type_gives_its_zero),
         cmocka_unit_test(iterating_follows_insertion),

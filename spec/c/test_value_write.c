@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "support/case.h"
 #include "support/starving.h"
 #include "support/value_text.h"
 
@@ -164,8 +165,8 @@ static void no_memory_for_the_text_is_null_and_loses_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers_are_exact_over_all_of_int64),
-        cmocka_unit_test(floats_are_written_short_and_stay_floats),
+        CASE(integers_are_exact_over_all_of_int64, "B01"),
+        CASE(floats_are_written_short_and_stay_floats, "B01"),
         cmocka_unit_test(every_float_reads_back_the_same),
         cmocka_unit_test(strings_may_hold_nul_and_any_character),
         cmocka_unit_test(ascii_mode_escapes_every_other_character),

@@ -15,7 +15,7 @@ describe("ebb run", function()
     assert.equal('[2,"a b",2,"a b"]\n', out)
   end)
 
-  it("prints a string as it is, other values as JSON, nothing for nil",
+  it("prints a string as it is, a value as JSON, nothing for nil (D12)",
     function()
       assert.equal("line\n", (ebb:script "return 'line\\n'"))
       assert.equal('{"a":[],"b":1.0}\n',

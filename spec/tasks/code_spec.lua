@@ -60,7 +60,7 @@ print('err', file=sys.stderr)
 end)
 
 describe("results", function()
-  it("share one budget", function()
+  it("share one budget (B13)", function()
     local got = run("from IPython.display import display\n"
       .. "display('a' * 100)\ndisplay('b' * 100)\n'c' * 100",
       { maxResultBytes = 30 })
@@ -71,7 +71,7 @@ describe("results", function()
     end
   end)
 
-  it("hold pictures whole or not at all", function()
+  it("hold pictures whole or not at all (B13)", function()
     local code = [[
 from IPython.display import display, Image
 display(Image(data=b'\x89PNG\r\n\x1a\n' + b'x' * 92, format='png'))]]
@@ -84,7 +84,7 @@ display(Image(data=b'\x89PNG\r\n\x1a\n' + b'x' * 92, format='png'))]]
     assert.truthy(err.message:find("e2b.readFile", 1, true))
   end)
 
-  it("fit their cap, whatever the code prints", function()
+  it("fit their cap, whatever the code prints (B13)", function()
     local got, text = run([[
 import sys
 print('\x01' * 3000000)

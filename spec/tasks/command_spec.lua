@@ -46,7 +46,7 @@ describe("a command", function()
     assert.equal(0, run("head -c 1", { stdin = long }).exitCode)
   end)
 
-  it("that does not exist is a result", function()
+  it("that does not exist is a result (D04)", function()
     local got = run "nosuchprogram"
     assert.equal(127, got.exitCode)
     assert.truthy(got.stderr.text:find("nosuchprogram", 1, true))
@@ -61,7 +61,7 @@ describe("a command", function()
 end)
 
 describe("output", function()
-  it("is kept to its bound and counted to its end", function()
+  it("is kept to its bound and counted to its end (B12)", function()
     local got = run("head -c 20000000 /dev/zero | tr '\\0' x; exit 4")
     assert.equal(4, got.exitCode)
     assert.equal(20000000, got.stdout.byteCount)
@@ -71,13 +71,13 @@ describe("output", function()
     assert.equal("next\n", run "echo next".stdout.text)
   end)
 
-  it("is cut between characters", function()
+  it("is cut between characters (B07)", function()
     local got = run("printf 'aé€😀'", { maxOutputBytes = 5 })
     assert.equal("aé", got.stdout.text)
     assert.equal(10, got.stdout.byteCount)
   end)
 
-  it("that is not UTF-8 is replaced as the standard says", function()
+  it("that is not UTF-8 is replaced as the standard says (B07)", function()
     local got = run "printf 'a\\xff\\xe2\\x82'"
     assert.equal("a\u{FFFD}\u{FFFD}", got.stdout.text)
     assert.equal(7, got.stdout.byteCount)
@@ -115,7 +115,7 @@ describe("time", function()
     assert.equal("", run "pgrep -f 'sleep 30'".stdout.text)
   end)
 
-  it("explains a child that holds stdout", function()
+  it("explains a child that holds stdout (C02)", function()
     local err = t:fails("runCommand", input("sleep 30 & echo hi",
       { timeoutMs = 400 }))
     assert.equal("timeout", err.code)

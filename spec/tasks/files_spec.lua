@@ -151,7 +151,7 @@ describe("listFiles", function()
       truncated = true }, got.page)
   end)
 
-  it("gives an empty list for an empty directory", function()
+  it("gives an empty list for an empty directory (B02)", function()
     run "mkdir empty"
     local _, text = t:call("listFiles", { sandboxId = box, path = "empty" })
     assert.truthy(text:find('"entries":[]', 1, true))
