@@ -115,7 +115,8 @@ describe("a durable run", function()
       local function after(seconds, value)
         return function()
           ebb.sleep(seconds)
-          return ebb.step(value, function() return value end)
+          return ebb.step(value, function() return value end,
+            { class = "read" })
         end
       end
       local function show(...)
