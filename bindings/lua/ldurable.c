@@ -84,9 +84,9 @@ void lebb_durable_idle(lebb_sched *s)
     if (!s->run_cancel_seen && ebb_run_cancel_requested(s->run)) {
         s->run_cancel_seen = true;
         lebb_sched_cancel(s);
-        return;
     }
-    ebb_run_idle(s->run);
+    if (!s->ready_first)
+        ebb_run_idle(s->run);
 }
 
 int64_t lebb_wall_ms(void)
