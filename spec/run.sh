@@ -10,7 +10,22 @@ shift
 export EBB_BUILD=$PWD/$build FILTER=${FILTER:-}
 export LUA_PATH="./spec/?.lua;./?.lua;;"
 tally=$(mktemp)
-trap 'rm -f "$tally"' EXIT
+reports=$(mktemp -d)
+trap 'rm -rf "$tally" "$reports"' EXIT
+
+# Specs start programs whose end nobody sees, as a service's: what sanitizers
+# have to say goes to files, also of programs under another uid.
+chmod 1777 "$reports"
+export ASAN_OPTIONS="log_path=$reports/asan:${ASAN_OPTIONS:-}"
+export UBSAN_OPTIONS="log_path=$reports/ubsan:print_stacktrace=1"
+
+# Each test after which there are reports has failed once more.
+count_reports() {
+    [ -n "$(ls -A "$reports")" ] || return 0
+    cat "$reports"/*
+    rm -f "$reports"/*
+    echo "count $1:sanitizers 0 1 0" >> "$tally"
+}
 
 # tap NAME COMMAND…: one program that speaks TAP on its standard output.
 tap() {
@@ -21,6 +36,7 @@ tap() {
     if [ "$status" -ne 0 ]; then
         echo "exit $name $status" >> "$tally"
     fi
+    count_reports "$name"
 }
 matches() { [ -z "$FILTER" ] || [[ $1 =~ $FILTER ]]; }
 
@@ -58,4 +74,5 @@ soak() {
 for part in "$@"; do
     "$part"
 done
+count_reports end
 exec lua5.4 spec/support/tally.lua --sum "$tally"

@@ -117,7 +117,7 @@ end
 -- The library of a sanitized build needs its runtime first.
 local function preload()
   if not build:find "asan" then return "" end
-  return "ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="
+  return "ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 LD_PRELOAD="
     .. shell("gcc -print-file-name=libasan.so"):gsub("\n", "")
 end
 
