@@ -21,6 +21,8 @@
 #define VERSION_BYTES_MAX 65536
 #define REPLACE_MS 10000
 #define REPLACES_MAX 3
+#define VANISHED_MAX 5
+#define VANISHED_MS 50
 
 typedef struct waiter {
     struct waiter *next;
@@ -41,6 +43,7 @@ struct ebb_local {
     ebb_http_call *asking;
     ebb_buf answer;
     int replaced; /* services of another version that were stopped */
+    int vanished; /* connections that ended without an answer */
 };
 
 static void look(void *context);
@@ -125,7 +128,12 @@ static void asked(void *context, ebb_http_call *call, const ebb_err *failed)
                                 &err);
     version = ebb_value_find_string(about, "version");
     ebb_buf_reset(&local->answer);
-    if (version == NULL) {
+    if (failed != NULL && failed->code == EBB_NETWORK &&
+        local->vanished < VANISHED_MAX) {
+        local->vanished++; /* it was ending just then */
+        rest(local);
+        ebb_loop_timer_start(local->timer, VANISHED_MS);
+    } else if (version == NULL) {
         ebb_err_set(&err, EBB_NO_SERVICE,
                     "what listens at %s is not ebb's service (%s)",
                     local->socket_path,
@@ -304,7 +312,7 @@ void ebb_local_find(ebb_runtime *rt, ebb_local_fn *done, void *context)
     rt->local->waiters = w;
     if (first) {
         rt->local->give_up_ms = ebb_loop_now_ms(rt->loop) + START_MS;
-        rt->local->replaced = 0;
+        rt->local->replaced = rt->local->vanished = 0;
         ebb_loop_timer_start(rt->local->timer, 0);
     }
 }

@@ -66,6 +66,35 @@ describe("the local service", function()
     assert.equal("[]\n", (ebb:run "sandbox list --json"))
   end)
 
+  it("is told from another program's that listens there", function()
+    for answer, words in pairs { [""] = "reset by peer",
+      ["HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\n{}"]
+        = "no version" } do
+      shell(([[cd %s; rm -f service.sock; python3 -c '
+import socket
+s = socket.socket(socket.AF_UNIX)
+s.bind("service.sock")
+s.listen(9)
+while True:
+    c = s.accept()[0]
+    if "%s" and c.recv(999):
+        c.sendall(b"%s")
+    c.close()' >/dev/null 2>&1 & echo $! >%s/other]]):format(ebb.dir, answer,
+        answer, ebb.dir))
+      assert(wait(5, function()
+        return shell(("ls %s/service.sock 2>/dev/null"):format(ebb.dir)) ~= ""
+      end))
+      local out, status, err = ebb:run "sandbox list --json"
+      shell(("kill $(cat %s/other); rm %s/service.sock"):format(ebb.dir,
+        ebb.dir))
+      assert.equal("", out)
+      assert.equal(3, status)
+      assert.truthy(err:find("what listens at " .. ebb.dir
+        .. "/service.sock is not ebb's service", 1, true), err)
+      assert.truthy(err:find(words, 1, true), err)
+    end
+  end)
+
   it("is started again when it was killed", function()
     create "lost"
     local pid = service()
