@@ -168,7 +168,10 @@ EBB_API int ebb_run_log(ebb_run *run, const char *path, ebb_log_level level,
 EBB_API int ebb_runs_list(ebb_runtime *rt, ebb_value **out, ebb_err *err);
 EBB_API int ebb_runs_show(ebb_runtime *rt, const char *id, ebb_value **out,
                           ebb_err *err);
-/* Asks its owner to cancel it, or marks an interrupted one cancelled. */
+/*
+ * Asks its owner to cancel it, or ends an interrupted one as cancelled, and
+ * then the sandboxes it made and did not kill (-1 if that fails).
+ */
 EBB_API int ebb_runs_cancel(ebb_runtime *rt, const char *id, ebb_err *err);
 /* A new run with the steps of id before path; *new_id is freed by ebb_free. */
 EBB_API int ebb_runs_fork(ebb_runtime *rt, const char *id, const char *path,

@@ -51,6 +51,20 @@ int ebb_runs_show(ebb_runtime *rt, const char *id, ebb_value **out,
                         : ebb_err_set(err, EBB_NO_MEMORY, "show run %s", id);
 }
 
+/* Nobody runs the cleanup of an interrupted run: it is done here. */
+static int clean_up(ebb_runtime *rt, const char *id, ebb_err *err)
+{
+    ebb_journal_run *run = ebb_journal_get_run(rt->journal, id, err);
+    ebb_value *killed = ebb_value_array();
+    int result = run != NULL && killed != NULL
+                     ? ebb_runs_end_sandboxes(rt, run, killed, err)
+                     : -1;
+
+    ebb_value_free(killed);
+    ebb_journal_run_free(run);
+    return result;
+}
+
 int ebb_runs_cancel(ebb_runtime *rt, const char *id, ebb_err *err)
 {
     static const char outcome[] =
@@ -59,9 +73,10 @@ int ebb_runs_cancel(ebb_runtime *rt, const char *id, ebb_err *err)
     ebb_journal *journal = ebb_runtime_journal(rt, err);
     bool asked = false;
 
-    if (journal == NULL)
+    if (journal == NULL ||
+        ebb_journal_cancel(journal, id, outcome, &asked, err) < 0)
         return -1;
-    return ebb_journal_cancel(journal, id, outcome, &asked, err);
+    return asked ? 0 : clean_up(rt, id, err);
 }
 
 int ebb_runs_fork(ebb_runtime *rt, const char *id, const char *path,

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 
-/*
- * Nothing is left behind: which sandboxes a run made and did not kill, and
- * their end when the run is removed.
- */
+/* Nothing is left behind: which sandboxes a run made and did not kill. */
 
 #include "ebb_runs.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #define CREATE "e2b.createSandbox"
 #define KILL   "e2b.killSandbox"
-#define IDS_MAX 1000 /* of runs removed at once */
 
 static ebb_value *parse(const char *json, size_t n)
 {
@@ -40,20 +35,38 @@ static bool was_killed(const ebb_journal_run *run, const char *id)
     return killed;
 }
 
-/* A creation that failed made none; one without an outcome may have. */
+/*
+ * Whether a creation without a result may have made one: no outcome, or an
+ * error that says nothing about what the server did.
+ */
+static bool may_have_made(const ebb_journal_step *step,
+                          const ebb_value *outcome)
+{
+    static const char *const codes[] = { "cancelled", "network", "timeout",
+                                         "protocol", "server" };
+    const char *code = ebb_value_find_string(outcome, "code");
+
+    if (step->seq == 0)
+        return true;
+    for (size_t i = 0; code != NULL && i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(code, codes[i]) == 0)
+            return true;
+    return false;
+}
+
 static int add_sandbox(ebb_value *list, const ebb_journal_run *run,
                        const ebb_journal_step *step)
 {
     ebb_value *input = parse(step->input, step->input_bytes);
-    ebb_value *output = parse(step->outcome, step->outcome_bytes);
+    ebb_value *outcome = parse(step->outcome, step->outcome_bytes);
     const char *key = ebb_value_find_string(input, "idempotencyKey");
-    const char *id = step->seq > 0
-                         ? ebb_value_find_string(output, "sandboxId")
+    const char *id = step->seq > 0 && !step->failed
+                         ? ebb_value_find_string(outcome, "sandboxId")
                          : NULL;
     ebb_value *row = NULL;
     int bad = 0;
 
-    if (id == NULL ? step->seq == 0 : !was_killed(run, id)) {
+    if (id == NULL ? may_have_made(step, outcome) : !was_killed(run, id)) {
         row = ebb_value_object();
         if (id != NULL)
             bad |= ebb_value_set(row, "sandboxId", ebb_value_text(id));
@@ -63,7 +76,7 @@ static int add_sandbox(ebb_value *list, const ebb_journal_run *run,
         bad |= ebb_value_add(list, row);
     }
     ebb_value_free(input);
-    ebb_value_free(output);
+    ebb_value_free(outcome);
     return bad;
 }
 
@@ -74,172 +87,11 @@ ebb_value *ebb_runs_sandboxes(const ebb_journal_run *run)
 
     for (size_t i = 0; i < run->steps_n && bad == 0; i++) {
         const ebb_journal_step *step = &run->steps[i];
-        if (strcmp(step->name, CREATE) == 0 && !step->failed)
+        if (strcmp(step->name, CREATE) == 0)
             bad |= add_sandbox(list, run, step);
     }
     if (list != NULL && bad == 0)
         return list;
     ebb_value_free(list);
     return NULL;
-}
-
-/* ---- their end ---- */
-
-/* 1: killed; 0: not there; -1: failed. */
-static int kill_at(ebb_runtime *rt, const char *id, ebb_err *err)
-{
-    ebb_value *input = ebb_value_object(), *out = NULL;
-    int result;
-
-    if (ebb_value_set(input, "sandboxId", ebb_value_text(id)) < 0) {
-        ebb_value_free(input);
-        return ebb_err_set(err, EBB_NO_MEMORY, "kill %s", id);
-    }
-    result = ebb_call(rt, KILL, input, &out, err);
-    if (result == 0)
-        result = ebb_value_find_bool(out, "changed", false) ? 1 : 0;
-    ebb_value_free(input);
-    ebb_value_free(out);
-    return result;
-}
-
-/* Whether asking it would start nothing. */
-static bool local_is_running(const ebb_config *config)
-{
-    ebb_err ignored = { 0 };
-    char *path = ebb_local_socket(config, &ignored);
-    int fd = path != NULL ? ebb_launch_connect(path) : -1;
-
-    ebb_mem_free(path);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
-}
-
-/* The other back end: the cloud for the local service, and back. */
-static ebb_runtime *open_other(ebb_runtime *rt)
-{
-    ebb_config config = rt->config;
-    ebb_err ignored = { 0 };
-
-    config.local = !ebb_place_is_local(&rt->config);
-    if (config.local && !local_is_running(&rt->config))
-        return NULL;
-    config.allocator = NULL;
-    config.uv_loop = NULL;
-    return ebb_open(&config, &ignored);
-}
-
-/* Ends one sandbox wherever it lives. */
-static int end_sandbox(ebb_runtime *rt, const char *id, ebb_err *err)
-{
-    ebb_runtime *other;
-    ebb_err elsewhere = { 0 };
-    int here = kill_at(rt, id, err), there = -1;
-
-    if (here > 0)
-        return 1;
-    other = open_other(rt);
-    if (other != NULL)
-        there = kill_at(other, id, &elsewhere);
-    ebb_close(other);
-    return there >= 0 ? there : here;
-}
-
-/* Its sandboxes; those killed are added to killed. */
-static int end_sandboxes(ebb_runtime *rt, const ebb_journal_run *run,
-                         ebb_value *killed, ebb_err *err)
-{
-    ebb_value *list = ebb_runs_sandboxes(run);
-    int result = list != NULL ? 0
-                              : ebb_err_set(err, EBB_NO_MEMORY, "run %s",
-                                            run->id);
-
-    for (size_t i = 0; i < ebb_value_size(list) && result == 0; i++) {
-        const char *id =
-            ebb_value_find_string(ebb_value_at(list, i), "sandboxId");
-        int ended = id != NULL ? end_sandbox(rt, id, err) : 0;
-        if (ended < 0)
-            result = ebb_err_wrap(err, "run %s: sandbox %s", run->id, id);
-        else if (ended > 0 && ebb_value_add(killed, ebb_value_text(id)) < 0)
-            result = ebb_err_set(err, EBB_NO_MEMORY, "run %s", run->id);
-    }
-    ebb_value_free(list);
-    return result;
-}
-
-/* One ended run goes; -1 leaves it as it is. */
-static int prune_one(ebb_runtime *rt, const char *id, bool kill,
-                     ebb_value *killed, ebb_err *err)
-{
-    ebb_journal_run *run;
-    int result = 0;
-
-    if (kill) {
-        run = ebb_journal_get_run(rt->journal, id, err);
-        if (run == NULL)
-            return -1;
-        result = end_sandboxes(rt, run, killed, err);
-        ebb_journal_run_free(run);
-    }
-    return result == 0 ? ebb_journal_del_run(rt->journal, id, err) : -1;
-}
-
-static int add_failure(ebb_value *failed, const char *id, const ebb_err *err)
-{
-    ebb_value *row = ebb_value_object();
-    int bad = 0;
-
-    bad |= ebb_value_set(row, "id", ebb_value_text(id));
-    bad |= ebb_value_set(row, "code",
-                         ebb_value_text(ebb_code_name(err->code)));
-    bad |= ebb_value_set(row, "message", ebb_value_text(err->msg));
-    return bad | ebb_value_add(failed, row);
-}
-
-static int prune_all(ebb_runtime *rt, ebb_journal_run *const *runs, size_t n,
-                     bool kill, ebb_value *out)
-{
-    ebb_value *removed = ebb_value_find(out, "removed");
-    ebb_value *killed = ebb_value_find(out, "killed");
-    ebb_value *failed = ebb_value_find(out, "failed");
-    int bad = 0;
-
-    for (size_t i = 0; i < n && bad == 0; i++) {
-        ebb_err err = { 0 };
-        if (runs[i]->state == EBB_JOURNAL_ACTIVE)
-            continue;
-        if (prune_one(rt, runs[i]->id, kill, killed, &err) == 0)
-            bad |= ebb_value_add(removed, ebb_value_text(runs[i]->id));
-        else
-            bad |= add_failure(failed, runs[i]->id, &err);
-    }
-    return bad;
-}
-
-int ebb_runs_prune(ebb_runtime *rt, bool kill, ebb_value **out, ebb_err *err)
-{
-    ebb_journal *journal = ebb_runtime_journal(rt, err);
-    ebb_journal_run **runs = NULL;
-    ebb_value *result;
-    size_t n = 0;
-    int bad = 0;
-
-    *out = NULL;
-    if (journal == NULL ||
-        ebb_journal_list(journal, IDS_MAX, &runs, &n, err) < 0)
-        return -1;
-    result = ebb_value_object();
-    bad |= ebb_value_set(result, "removed", ebb_value_array());
-    bad |= ebb_value_set(result, "killed", ebb_value_array());
-    bad |= ebb_value_set(result, "failed", ebb_value_array());
-    if (bad == 0)
-        bad |= prune_all(rt, runs, n, kill, result);
-    ebb_journal_list_free(runs, n);
-    if (bad < 0) {
-        ebb_value_free(result);
-        return ebb_err_set(err, EBB_NO_MEMORY, "prune");
-    }
-    *out = result;
-    return 0;
 }

@@ -223,6 +223,21 @@ describe("ebb runs", function()
     assert.equal(1, #json "runs")
   end)
 
+  it("ends the sandboxes of an interrupted run that it cancels", function()
+    for _, crash in ipairs { "answered:1", "outcome-done:1" } do
+      -- Killed before or after it knew the id of what it made.
+      local id = crash:match "%a+"
+      runs:run(id, [[
+        e2b.createSandbox{ idempotencyKey = arg[1] }
+        ebb.sleep(60)]], { crash = crash, arguments = id })
+      assert.equal(1, #json "sandbox list")
+      find(runs:words("runs show " .. id), "key " .. id)
+      local _, status, err = runs:words("runs cancel " .. id)
+      assert.equal(0, status, err)
+      assert.equal(0, #json "sandbox list")
+    end
+  end)
+
   it("lists and ends the sandboxes that a run left", function()
     runs:run("box", [[
       local kept = e2b.createSandbox{ idempotencyKey = "kept" }

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The end of what runs left behind, and of the runs. */
+
+#include "ebb_runs.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define KILL "e2b.killSandbox"
+#define KEY_FIELD "_render_tasks_idempotency_key"
+#define IDS_MAX 1000 /* of runs removed at once */
+
+/* 1: killed; 0: not there; -1: failed. */
+static int kill_at(ebb_runtime *rt, const char *id, ebb_value *killed,
+                   ebb_err *err)
+{
+    ebb_value *input = ebb_value_object(), *out = NULL;
+    int result;
+
+    if (ebb_value_set(input, "sandboxId", ebb_value_text(id)) < 0) {
+        ebb_value_free(input);
+        return ebb_err_set(err, EBB_NO_MEMORY, "kill %s", id);
+    }
+    result = ebb_call(rt, KILL, input, &out, err);
+    if (result == 0 && ebb_value_find_bool(out, "changed", false))
+        result = ebb_value_add(killed, ebb_value_text(id)) == 0 ? 1 : -1;
+    ebb_value_free(input);
+    ebb_value_free(out);
+    return result;
+}
+
+/* Whether asking it would start nothing. */
+static bool local_is_running(const ebb_config *config)
+{
+    ebb_err ignored = { 0 };
+    char *path = ebb_local_socket(config, &ignored);
+    int fd = path != NULL ? ebb_launch_connect(path) : -1;
+
+    ebb_mem_free(path);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* The other back end: the cloud for the local service, and back. */
+static ebb_runtime *open_other(ebb_runtime *rt)
+{
+    ebb_config config = rt->config;
+    ebb_err ignored = { 0 };
+
+    config.local = !ebb_place_is_local(&rt->config);
+    if (config.local && !local_is_running(&rt->config))
+        return NULL;
+    config.allocator = NULL;
+    config.uv_loop = NULL;
+    return ebb_open(&config, &ignored);
+}
+
+/*
+ * Ends the sandboxes made under a key: it is not known whether there is one.
+ * How many were ended, or -1.
+ */
+static int kill_by_key(ebb_runtime *rt, const char *key, ebb_value *killed,
+                       ebb_err *err)
+{
+    ebb_value *list = NULL;
+    int result = ebb_sandbox_list(rt, &list, err), count = 0;
+
+    for (size_t i = 0; i < ebb_value_size(list) && result >= 0; i++) {
+        const ebb_value *box = ebb_value_at(list, i);
+        const char *of =
+            ebb_value_find_string(ebb_value_find(box, "metadata"), KEY_FIELD);
+        if (of == NULL || strcmp(of, key) != 0)
+            continue;
+        result = kill_at(rt, ebb_value_find_string(box, "sandboxId"), killed,
+                         err);
+        count += result > 0;
+    }
+    ebb_value_free(list);
+    return result < 0 ? -1 : count;
+}
+
+static int end_at(ebb_runtime *rt, const ebb_value *box, ebb_value *killed,
+                  ebb_err *err)
+{
+    const char *id = ebb_value_find_string(box, "sandboxId");
+    const char *key = ebb_value_find_string(box, "idempotencyKey");
+
+    if (id != NULL)
+        return kill_at(rt, id, killed, err);
+    return key != NULL ? kill_by_key(rt, key, killed, err) : 0;
+}
+
+/* Ends one sandbox wherever it lives; -1: nobody could say where. */
+static int end_sandbox(ebb_runtime *rt, const ebb_value *box,
+                       ebb_value *killed, ebb_err *err)
+{
+    ebb_runtime *other;
+    ebb_err elsewhere = { 0 };
+    int here = end_at(rt, box, killed, err), there = -1;
+
+    if (here > 0)
+        return 0;
+    other = open_other(rt);
+    if (other != NULL)
+        there = end_at(other, box, killed, &elsewhere);
+    ebb_close(other);
+    return here < 0 && there < 0 ? -1 : 0;
+}
+
+int ebb_runs_end_sandboxes(ebb_runtime *rt, const ebb_journal_run *run,
+                           ebb_value *killed, ebb_err *err)
+{
+    ebb_value *list = ebb_runs_sandboxes(run);
+    int result = list != NULL ? 0
+                              : ebb_err_set(err, EBB_NO_MEMORY, "run %s",
+                                            run->id);
+
+    for (size_t i = 0; i < ebb_value_size(list) && result == 0; i++)
+        if (end_sandbox(rt, ebb_value_at(list, i), killed, err) < 0)
+            result = ebb_err_wrap(err, "run %s: a sandbox it made", run->id);
+    ebb_value_free(list);
+    return result;
+}
+
+/* One ended run goes; -1 leaves it as it is. */
+static int prune_one(ebb_runtime *rt, const char *id, bool kill,
+                     ebb_value *killed, ebb_err *err)
+{
+    ebb_journal_run *run;
+    int result = 0;
+
+    if (kill) {
+        run = ebb_journal_get_run(rt->journal, id, err);
+        if (run == NULL)
+            return -1;
+        result = ebb_runs_end_sandboxes(rt, run, killed, err);
+        ebb_journal_run_free(run);
+    }
+    return result == 0 ? ebb_journal_del_run(rt->journal, id, err) : -1;
+}
+
+static int add_failure(ebb_value *failed, const char *id, const ebb_err *err)
+{
+    ebb_value *row = ebb_value_object();
+    int bad = 0;
+
+    bad |= ebb_value_set(row, "id", ebb_value_text(id));
+    bad |= ebb_value_set(row, "code",
+                         ebb_value_text(ebb_code_name(err->code)));
+    bad |= ebb_value_set(row, "message", ebb_value_text(err->msg));
+    return bad | ebb_value_add(failed, row);
+}
+
+static int prune_all(ebb_runtime *rt, ebb_journal_run *const *runs, size_t n,
+                     bool kill, ebb_value *out)
+{
+    ebb_value *removed = ebb_value_find(out, "removed");
+    ebb_value *killed = ebb_value_find(out, "killed");
+    ebb_value *failed = ebb_value_find(out, "failed");
+    int bad = 0;
+
+    for (size_t i = 0; i < n && bad == 0; i++) {
+        ebb_err err = { 0 };
+        if (runs[i]->state == EBB_JOURNAL_ACTIVE)
+            continue;
+        if (prune_one(rt, runs[i]->id, kill, killed, &err) == 0)
+            bad |= ebb_value_add(removed, ebb_value_text(runs[i]->id));
+        else
+            bad |= add_failure(failed, runs[i]->id, &err);
+    }
+    return bad;
+}
+
+int ebb_runs_prune(ebb_runtime *rt, bool kill, ebb_value **out, ebb_err *err)
+{
+    ebb_journal *journal = ebb_runtime_journal(rt, err);
+    ebb_journal_run **runs = NULL;
+    ebb_value *result;
+    size_t n = 0;
+    int bad = 0;
+
+    *out = NULL;
+    if (journal == NULL ||
+        ebb_journal_list(journal, IDS_MAX, &runs, &n, err) < 0)
+        return -1;
+    result = ebb_value_object();
+    bad |= ebb_value_set(result, "removed", ebb_value_array());
+    bad |= ebb_value_set(result, "killed", ebb_value_array());
+    bad |= ebb_value_set(result, "failed", ebb_value_array());
+    if (bad == 0)
+        bad |= prune_all(rt, runs, n, kill, result);
+    ebb_journal_list_free(runs, n);
+    if (bad < 0) {
+        ebb_value_free(result);
+        return ebb_err_set(err, EBB_NO_MEMORY, "prune");
+    }
+    *out = result;
+    return 0;
+}
