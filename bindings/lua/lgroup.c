@@ -19,7 +19,8 @@
 
 #define GROUP_NAME "ebb.group"
 
-/* The user value holds the started branches by index until told of. */
+/* The first user value holds the started branches by index until told of; in
+ * a run the second is the branch that waits, to which its step answers. */
 struct lebb_group {
     lebb_sched *sched;
     lebb_branch *waiter; /* in next or close, or NULL */
@@ -62,21 +63,33 @@ static void begin_step(lua_State *L, lebb_group *group, lebb_branch *branch)
     lua_pop(L, 1);
 }
 
+static void anchor(lua_State *L, const lebb_branch *branch)
+{
+    lebb_sched_push_branches(L);
+    lua_rawgetp(L, -1, branch);
+    lua_setiuservalue(L, -3, 2);
+    lua_pop(L, 1);
+}
+
 /* group(name, input, seconds): of a combinator; seconds of ebb.timeout */
 static int l_group_new(lua_State *L)
 {
     lebb_sched *s = lebb_sched_check(L);
+    lebb_branch *branch;
     lebb_group *group;
 
     lua_settop(L, 3);
     luaL_checkstring(L, 1);
-    group = lua_newuserdatauv(L, sizeof *group, 1);
+    group = lua_newuserdatauv(L, sizeof *group, 2);
     *group = (lebb_group){ .sched = s };
     lua_newtable(L);
     lua_setiuservalue(L, -2, 1);
     luaL_setmetatable(L, GROUP_NAME);
-    if (lebb_durable_run(s->current))
-        begin_step(L, group, lebb_branch_enter(L, s, lua_tostring(L, 1)));
+    if (lebb_durable_run(s->current)) {
+        branch = lebb_branch_enter(L, s, lua_tostring(L, 1));
+        anchor(L, branch);
+        begin_step(L, group, branch);
+    }
     return 1;
 }
 

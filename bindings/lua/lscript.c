@@ -262,8 +262,7 @@ static int take(ebb_lua *lua, ebb_value **out, ebb_err *err)
     lebb_error_take(L, err, out);
     if (ok) { /* the result is no JSON */
         err->code = EBB_SCRIPT;
-        ebb_value_set(*out, "code",
-                      ebb_value_text(ebb_code_name(EBB_SCRIPT)));
+        ebb_value_set(*out, "code", ebb_value_text(ebb_code_name(EBB_SCRIPT)));
     }
     return -1;
 }
