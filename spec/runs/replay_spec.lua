@@ -189,12 +189,12 @@ describe("a durable run", function()
     local text = [[
       print(ebb.step("before", function() return os.time() end))
       io.stdout:flush()
-      ebb.sleep(1)
+      ebb.sleep(3)
       return "awake"]]
-    local began = os.time()
     assert.equal(durable.KILLED, select(2, runs:run("sleeps", text,
       { crash = "intent-done:2" })))
-    os.execute "sleep 1"
+    os.execute "sleep 3"
+    local began = os.time()
     local out, status, err = runs:run("sleeps", text)
     assert.equal(0, status, err)
     assert.truthy(out:find "awake")

@@ -26,12 +26,15 @@ describe("scripts/report.lua", function()
     local kills, run = 0, 0
     while kills < 50 do
       run = run + 1
-      local ids, out = {}
+      local ids, executions, out = {}, 0
       repeat
+        executions = executions + 1
         out, status, err = runs:words(
           "run --id report" .. run .. " scripts/report.lua",
-          -- In front of `timeout`, which is killed with what it runs.
-          ("timeout -s KILL %.3f"):format(0.01 + math.random() * 0.06))
+          -- In front of `timeout`, which is killed with what it runs. Longer
+          -- each time, so that a slow machine gets on.
+          ("timeout -s KILL %.3f"):format(0.01
+            + math.random() * (0.06 + executions ^ 2 / 100)))
         if status ~= 0 then
           assert.equal(durable.KILLED, status, err)
           kills = kills + 1
