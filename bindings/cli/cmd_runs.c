@@ -145,7 +145,8 @@ static int show(ebb_cli *cli, ebb_runtime *rt, const ebb_runs_options *options)
 
 /* ---- cancel, prune ---- */
 
-static int cancel(ebb_cli *cli, ebb_runtime *rt, const ebb_runs_options *options)
+static int cancel(ebb_cli *cli, ebb_runtime *rt,
+                  const ebb_runs_options *options)
 {
     ebb_err err = { 0 };
 

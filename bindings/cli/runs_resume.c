@@ -84,13 +84,15 @@ static int resume_all(ebb_cli *cli, ebb_runtime *rt,
     return status;
 }
 
-int ebb_runs_resume(ebb_cli *cli, ebb_runtime *rt, const ebb_runs_options *options)
+int ebb_runs_resume(ebb_cli *cli, ebb_runtime *rt,
+                    const ebb_runs_options *options)
 {
     return options->id != NULL ? resume_one(cli, rt, options)
                                : resume_all(cli, rt, options);
 }
 
-int ebb_runs_fork_on(ebb_cli *cli, ebb_runtime *rt, const ebb_runs_options *options)
+int ebb_runs_fork_on(ebb_cli *cli, ebb_runtime *rt,
+                     const ebb_runs_options *options)
 {
     ebb_runs_options forked = { 0 };
     char *id = NULL;
