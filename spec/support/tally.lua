@@ -12,6 +12,8 @@ end
 local function count(name, path)
   local passed, failed, skipped, failing = 0, 0, 0, false
   for line in io.lines() do
+    -- cmocka says "not ok" also of what it skips.
+    line = line:gsub("^not ok (%d+ # SKIP)", "ok %1")
     if line:find("^not ok") then
       failed, failing = failed + 1, true
       print("  " .. line)
