@@ -289,8 +289,13 @@ static void at_once(long n)
         if (running > 0)
             curl_multi_poll(multi, NULL, 0, 1000, NULL);
     }
-    for (long i = 0; i < n; i++)
+    for (long i = 0; i < n; i++) {
         check(&calls[i], CURLE_OK);
+        curl_multi_remove_handle(multi, calls[i].easy);
+        curl_easy_cleanup(calls[i].easy);
+    }
+    curl_multi_cleanup(multi);
+    free(calls);
 }
 
 int main(int argc, char **argv)

@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+
 #define EVENTS     256
 #define READ_BYTES 65536
 
@@ -222,7 +224,7 @@ static void drop(connection *c)
     ebb_buf_clear(&c->in);
     ebb_buf_clear(&c->answer.head);
     ebb_buf_clear(&c->answer.tail);
-    free(c);
+    ebb_mem_free(c);
 }
 
 static void proceed(connection *c)
@@ -266,7 +268,7 @@ static void accept_all(int listener)
     int one = 1, fd;
 
     while ((fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK)) >= 0) {
-        connection *c = calloc(1, sizeof *c);
+        connection *c = ebb_mem_zero(sizeof *c);
         struct epoll_event event = { .events = EPOLLIN, .data.ptr = c };
 
         if (c == NULL)

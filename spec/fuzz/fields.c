@@ -9,6 +9,8 @@
 #include "base/value.h"
 #include "e2b/tasks/fields.h"
 
+#define TASKS 12
+
 static void check(const ebb_e2b_fields *task, const ebb_value *input)
 {
     ebb_err err = { 0 };
@@ -43,7 +45,7 @@ static void describe(const ebb_value *description)
 
 void ebb_fuzz_fields(const uint8_t *bytes, size_t n)
 {
-    static const ebb_e2b_fields *const tasks[] = {
+    static const ebb_e2b_fields *const tasks[TASKS] = {
         &ebb_e2b_fields_create, &ebb_e2b_fields_get,   &ebb_e2b_fields_pause,
         &ebb_e2b_fields_resume, &ebb_e2b_fields_kill,  &ebb_e2b_fields_command,
         &ebb_e2b_fields_code,   &ebb_e2b_fields_write, &ebb_e2b_fields_read,
@@ -57,7 +59,7 @@ void ebb_fuzz_fields(const uint8_t *bytes, size_t n)
     value = ebb_value_parse((const char *)bytes + 1, n - 1, 10000, &err);
     if (value == NULL)
         return;
-    check(tasks[bytes[0] % (sizeof tasks / sizeof *tasks)], value);
+    check(tasks[bytes[0] % TASKS], value);
     describe(value);
     ebb_value_free(value);
 }

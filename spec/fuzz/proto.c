@@ -12,6 +12,8 @@
 #include "wire/proto_check.h"
 #include "wire/proto_json.h"
 
+#define TYPES 6
+
 static void check(const ProtobufCMessageDescriptor *type,
                   const ProtobufCMessage *message)
 {
@@ -32,7 +34,7 @@ static void check(const ProtobufCMessageDescriptor *type,
 
 void ebb_fuzz_proto(const uint8_t *bytes, size_t n)
 {
-    static const ProtobufCMessageDescriptor *const types[] = {
+    static const ProtobufCMessageDescriptor *const types[TYPES] = {
         &process__start_request__descriptor,
         &process__start_response__descriptor,
         &process__send_input_request__descriptor,
@@ -47,7 +49,7 @@ void ebb_fuzz_proto(const uint8_t *bytes, size_t n)
 
     if (n == 0)
         return;
-    type = types[bytes[0] % (sizeof types / sizeof *types)];
+    type = types[bytes[0] % TYPES];
     message = ebb_proto_unpack(type, bytes + 1, n - 1, &err);
     if (message != NULL) {
         check(type, message);
