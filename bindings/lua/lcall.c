@@ -97,9 +97,11 @@ static int sleep_step(lebb_branch *branch, int64_t ms, ebb_err *err)
                           .input = input,
                           .wake_ms = lebb_wall_ms() + ms };
 
-    ebb_value_set(input, "ms", ebb_value_int(ms));
     lebb_call_drop(branch);
-    branch->call = lebb_step_start(branch, &ask, NULL, err);
+    if (ebb_value_set(input, "ms", ebb_value_int(ms)) < 0)
+        ebb_err_set(err, EBB_NO_MEMORY, "ebb.sleep: no memory");
+    else
+        branch->call = lebb_step_start(branch, &ask, NULL, err);
     ebb_value_free(input);
     return branch->call ? 0 : -1;
 }

@@ -71,8 +71,9 @@ bool lebb_step_given(const lebb_call *call);
 /* Records the outcome of a body; the value, or the error object, moves. */
 void lebb_step_end(lebb_call *call, ebb_value *out, const ebb_err *err);
 
-/* A combinator's outcome, which moves; recorded as soon as it may be. */
-void lebb_step_decide(lebb_call *call, ebb_value *outcome);
+/* A combinator's outcome, unless it has one: which branch decided (0: all, or
+ * none), and how. Recorded as soon as it may be. */
+void lebb_step_decide(lebb_call *call, int64_t branch, const char *word);
 
 /* The recorded outcome of a call that is done, or NULL. */
 const ebb_value *lebb_step_outcome(const lebb_call *call);

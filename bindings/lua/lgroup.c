@@ -237,16 +237,6 @@ static int l_group_next(lua_State *L)
     return next_on(L, LUA_OK, 0);
 }
 
-/* The branch and word at 2 and 3 as the step's outcome. */
-static void set_outcome(lua_State *L, lebb_group *group)
-{
-    ebb_value *outcome = ebb_value_object();
-
-    ebb_value_set(outcome, "branch", ebb_value_int(lua_tointeger(L, 2)));
-    ebb_value_set(outcome, "outcome", ebb_value_text(lua_tostring(L, 3)));
-    lebb_step_decide(group->call, outcome);
-}
-
 static int decide_on(lua_State *L, int status, lua_KContext context)
 {
     lebb_group *group = check_group(L);
@@ -283,7 +273,7 @@ static int l_group_decide(lua_State *L)
         lua_settop(L, 2);
         return 1;
     }
-    set_outcome(L, group);
+    lebb_step_decide(group->call, lua_tointeger(L, 2), lua_tostring(L, 3));
     return decide_on(L, LUA_OK, 0);
 }
 

@@ -10,17 +10,28 @@
 
 #include "lua/ldurable.h"
 
-/* {code, message, task, …} of err. */
+/* The object, or NULL when a member could not be set. */
+static ebb_value *whole(ebb_value *object, int failed)
+{
+    if (!failed)
+        return object;
+    ebb_value_free(object);
+    return NULL;
+}
+
+/* {code, message, task, …} of err; NULL: no memory. */
 static ebb_value *error_object(const char *name, const ebb_err *err)
 {
     ebb_value *object = ebb_value_object();
+    int failed = 0;
 
-    ebb_value_set(object, "code", ebb_value_text(ebb_code_name(err->code)));
-    ebb_value_set(object, "message", ebb_value_text(err->msg));
-    ebb_value_set(object, "task", ebb_value_text(name));
-    ebb_value_set(object, "retryable", ebb_value_bool(false));
-    ebb_value_set(object, "attempts", ebb_value_int(0));
-    return object;
+    failed |=
+        ebb_value_set(object, "code", ebb_value_text(ebb_code_name(err->code)));
+    failed |= ebb_value_set(object, "message", ebb_value_text(err->msg));
+    failed |= ebb_value_set(object, "task", ebb_value_text(name));
+    failed |= ebb_value_set(object, "retryable", ebb_value_bool(false));
+    failed |= ebb_value_set(object, "attempts", ebb_value_int(0));
+    return whole(object, failed);
 }
 
 static void on_recorded(void *context, const ebb_err *err)
@@ -36,6 +47,19 @@ static void on_recorded(void *context, const ebb_err *err)
     lebb_call_end(call);
 }
 
+/*
+ * There is no memory for what is to be recorded: the step stays begun, and the
+ * run goes no further in this process.
+ */
+static void starve(lebb_call *call)
+{
+    call->failed = true;
+    ebb_err_set(&call->err, EBB_NO_MEMORY, "%s: its outcome", call->name);
+    if (call->branch)
+        lebb_durable_stop(call->branch->sched, &call->err);
+    lebb_call_end(call);
+}
+
 /* Records call->out. */
 static void record(lebb_call *call)
 {
@@ -47,6 +71,10 @@ static void record(lebb_call *call)
     call->step = NULL;
     call->given = false;
     call->ending = true;
+    if (!call->out) {
+        starve(call);
+        return;
+    }
     ebb_step_end(step, call->failed ? NULL : call->out,
                  call->failed ? call->out : NULL, on_recorded, call);
 }
@@ -60,19 +88,21 @@ static void record_error(lebb_call *call, ebb_code code, const char *what)
     record(call);
 }
 
+static void end_sleep(lebb_call *call)
+{
+    call->out = ebb_value_null();
+    record(call);
+}
+
 static void on_wake(void *context)
 {
     lebb_call *call = context;
 
     call->timer = NULL;
-    call->out = ebb_value_null();
-    if (call->kind == LEBB_STEP_TIMEOUT) {
-        ebb_value_free(call->out);
-        call->out = ebb_value_object();
-        ebb_value_set(call->out, "outcome", ebb_value_text("time was up"));
-        call->decided = true;
-    }
-    record(call);
+    if (call->kind == LEBB_STEP_TIMEOUT)
+        lebb_step_decide(call, 0, "time was up");
+    else
+        end_sleep(call);
 }
 
 static void wait_until(lebb_call *call, int64_t wake_ms)
@@ -175,14 +205,18 @@ void lebb_step_end(lebb_call *call, ebb_value *out, const ebb_err *err)
     record(call);
 }
 
-void lebb_step_decide(lebb_call *call, ebb_value *outcome)
+void lebb_step_decide(lebb_call *call, int64_t branch, const char *word)
 {
-    if (call->decided || call->ending || call->done) {
-        ebb_value_free(outcome);
+    ebb_value *outcome;
+    int failed = 0;
+
+    if (call->decided || call->ending || call->done)
         return;
-    }
+    outcome = ebb_value_object();
+    failed |= ebb_value_set(outcome, "branch", ebb_value_int(branch));
+    failed |= ebb_value_set(outcome, "outcome", ebb_value_text(word));
+    call->out = whole(outcome, failed);
     call->decided = true;
-    call->out = outcome;
     if (call->given)
         record(call);
 }
