@@ -213,14 +213,18 @@ void ebb_runs_show_end(const ebb_value *run)
 
 static void show_value(const char *what, const ebb_value *value)
 {
+    size_t n = 0, shown;
     char *text;
 
     if (value == NULL)
         return;
-    text = ebb_value_write(value, EBB_WRITE_PRETTY, NULL);
-    printf("\n%s:\n%.*s\n", what, TEXT_SHOWN, text != NULL ? text : "?");
-    if (text != NULL && strlen(text) > TEXT_SHOWN)
-        printf("… %zu bytes; --json shows all\n", strlen(text));
+    text = ebb_value_write(value, EBB_WRITE_PRETTY, &n);
+    shown = n < TEXT_SHOWN ? n : TEXT_SHOWN;
+    while (shown < n && ((unsigned char)text[shown] & 0xC0) == 0x80)
+        shown--; /* not inside a character */
+    printf("\n%s:\n%.*s\n", what, (int)shown, text != NULL ? text : "");
+    if (shown < n)
+        printf("… of %zu bytes; --json shows all\n", n);
     ebb_mem_free(text);
 }
 
