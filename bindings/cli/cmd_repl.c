@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "cli/repl.h"
@@ -213,6 +214,17 @@ static int open_modules(repl *r, ebb_err *err)
     return ebb_lua_take(r->lua, &none, err);
 }
 
+static const char *whose_sandboxes(const ebb_cli *cli)
+{
+    const char *local = getenv("EBB_LOCAL"), *key = getenv("E2B_API_KEY");
+
+    if (cli->local || (local != NULL && (strcmp(local, "1") == 0 ||
+                                         strcasecmp(local, "true") == 0)))
+        return "local sandbox service";
+    return key != NULL && *key != '\0' ? "E2B_API_KEY's account"
+                                       : "no E2B_API_KEY: try --local";
+}
+
 static int open_parts(repl *r, ebb_err *err)
 {
     ebb_lua_config config;
@@ -231,8 +243,7 @@ static int open_parts(repl *r, ebb_err *err)
     fprintf(stderr,
             "ebb %s · %s\ne2b.<Tab> lists the tasks, Ctrl-C cancels a call, "
             "Ctrl-D ends\n",
-            ebb_version(),
-            r->cli->local ? "local sandbox service" : "E2B_API_KEY's account");
+            ebb_version(), whose_sandboxes(r->cli));
     return 0;
 }
 
@@ -266,8 +277,10 @@ const ebb_command ebb_cmd_repl = {
     .name = "repl",
     .synopsis = "[--local]",
     .help = "the prompt: calls wait by themselves, results print prettily",
-    .text = "Tab completes tasks, their fields and names; a chunk may span\n"
-            "lines; Ctrl-C cancels the call and keeps the sandbox. From a "
-            "pipe it\nruns each chunk; the exit status is 1 if one failed.\n",
+    .text = "e2b and ebb are there. Globals last; locals end with their "
+            "chunk, which may\nspan lines. Tab completes names, tasks and the "
+            "fields of an open call; Ctrl-C\ncancels the call and keeps the "
+            "sandbox. From a pipe each chunk is run; the\nexit status is 1 "
+            "if one failed.\n",
     .run = run,
 };

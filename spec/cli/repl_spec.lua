@@ -64,6 +64,18 @@ describe("the prompt", function()
     file:close()
   end)
 
+  it("says whose sandboxes they are", function()
+    local bare = ("env -u E2B_API_KEY -u EBB_LOCAL EBB_STATE=%s "):format(
+      ebb.dir) .. "%s " .. (os.getenv "EBB_BUILD" or "build") .. "/ebb repl"
+    terminal.play(bare:format "", { "no E2B_API_KEY: try --local", "ebb> ",
+      type_in "e2b.getSandbox{ sandboxId = 'x' }",
+      "E2B_API_KEY is required", "ebb> ", keys.ctrl_d })
+    terminal.play(bare:format "E2B_API_KEY=e2b_0", { "E2B_API_KEY's account",
+      "ebb> ", keys.ctrl_d })
+    terminal.play(bare:format "EBB_LOCAL=1", { "local sandbox service",
+      "ebb> ", keys.ctrl_d })
+  end)
+
   it("takes characters of any length", function()
     prompt { type_in "'é世🎉'", '"é世🎉"\r\n', "ebb> " }
   end)
