@@ -3,6 +3,7 @@
 
 #include "support/lua_host.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -276,6 +277,78 @@ static void it_runs_a_script_s_own_tasks_as_one_step(void **state)
     assert_int_equal(*r->counted, 1);
 }
 
+/* ---- no memory ---- */
+
+static long allocations_left; /* 0: no limit */
+static pthread_t script_thread;
+
+/* Fails one allocation of the script's thread, then works again. */
+static void *failing_resize(void *context, void *block, size_t size)
+{
+    (void)context;
+    if (size == 0) {
+        free(block);
+        return NULL;
+    }
+    if (pthread_equal(pthread_self(), script_thread) && allocations_left > 1 &&
+        --allocations_left == 1)
+        return NULL;
+    return realloc(block, size);
+}
+
+static const char starved_text[] =
+    "local e2b, ebb = require 'e2b', require 'ebb' "
+    "local a = e2b.count{} "
+    "local got = ebb.parallel { "
+    "  function() ebb.sleep(0) return ebb.now() > 0 end, "
+    "  function() return ebb.step('one', function() return { 1 } end, "
+    "    { class = 'read' }) end } "
+    "ebb.log('info', 'line') "
+    "local t = { x = 1, y = 2 } for _ in pairs(t) do math.random() end "
+    "return { #ebb.uuid(), got[1], got[2][1] }";
+
+/* One allocation fails; the run is then opened again. Returns whether it was
+ * one that the script needed. */
+static bool starve(rig *r, const char *id, long n)
+{
+    bool failed;
+
+    open_run(r, id);
+    *r->counted = 0;
+    allocations_left = n;
+    lua_host_run(r->host, starved_text);
+    failed = allocations_left == 1;
+    allocations_left = 0;
+    if (reopen(r, id) == EBB_RUN_ACTIVE) {
+        const char *answer = lua_host_run(r->host, starved_text);
+        if (r->host->err.code != EBB_OUTCOME_UNKNOWN)
+            assert_string_equal(answer, "[36,true,1]");
+    }
+    close_run(r);
+    assert_true(*r->counted <= 1);
+    return failed;
+}
+
+static void it_survives_each_failing_allocation(void **state)
+{
+    static const ebb_allocator allocator = { failing_resize, NULL };
+    char id[32];
+    long tried = 0, failed = 0;
+
+    script_thread = pthread_self();
+    ebb_mem_set(&allocator);
+    ebb_log_set(NULL, NULL, EBB_LOG_ERROR);
+    for (long n = 2; n < 4000 && failed == tried; n += n < 40 ? 2 : 17) {
+        snprintf(id, sizeof id, "starved %ld", n);
+        failed += starve(*state, id, n);
+        tried++;
+    }
+    ebb_mem_set(NULL);
+    ebb_log_set(NULL, NULL, EBB_LOG_INFO);
+    assert_true(failed > 20);
+    assert_true(tried > failed);
+}
+
 int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
@@ -288,6 +361,7 @@ int main(void)
         TEST(it_stays_interrupted_when_it_is_given_up),
         TEST(it_closes_in_the_middle_of_everything),
         TEST(it_runs_a_script_s_own_tasks_as_one_step),
+        TEST(it_survives_each_failing_allocation),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
