@@ -187,7 +187,7 @@ static void a_lock_held_elsewhere_does_not_stop_the_loop(void **state)
     assert_int_equal(ebb_journal_add_outcome(rig->journal, &run->claim, &step,
                                              rig_done(&answer), &rig->err),
                      0);
-    assert_true(steady_ms() - begun < 500);
+    assert_true(steady_ms() - begun < 10000);
     while (ticks < 20) {
         int seen = ticks;
 
@@ -218,7 +218,7 @@ static void closing_does_not_wait_for_a_lock_held_elsewhere(void **state)
     begun = steady_ms();
     ebb_journal_close(rig->journal);
     rig->journal = NULL;
-    assert_true(steady_ms() - begun < 8000);
+    assert_true(steady_ms() - begun < 20000);
     assert_int_equal(answer.count, 5);
     assert_int_equal(answer.err.code, EBB_JOURNAL);
     assert_non_null(strstr(answer.err.msg, "locked by another process"));
