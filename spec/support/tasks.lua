@@ -58,6 +58,24 @@ function methods:fails(task, input)
   return cjson.decode(err), status
 end
 
+-- As call, and the most memory that the program had, in KiB.
+function methods:call_peak(task, input)
+  local path = self.ebb.dir .. "/input.json"
+  local file = assert(io.open(path, "wb"))
+  file:write(encode(input))
+  file:close()
+  local pipe = assert(io.popen(([[python3 -c '
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1], shell=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(done.returncode)' '%s call --json e2b.%s - <%s']]):format(
+    self.ebb:prefix(), task, path)))
+  local out = pipe:read "a"
+  assert(pipe:close(), out)
+  local json, kb = out:match "^(.*)\n(%d+)\n$"
+  return cjson.decode(json), tonumber(kb)
+end
+
 function methods:create(key)
   local box = self:call("createSandbox", { idempotencyKey = key })
   self.boxes[#self.boxes + 1] = box.sandboxId

@@ -55,6 +55,21 @@ describe("output beyond its bound", function()
       assert.equal("next\n", run "echo next".stdout.text)
     end)
 
+  it("of a command costs the client no memory beyond it (C04)", function()
+    if (os.getenv "EBB_BUILD" or ""):find "asan" then
+      pending "a sanitizer's memory says nothing"
+    end
+    local function peak(bytes)
+      local got, kb = t:call_peak("runCommand", { sandboxId = box,
+        command = "head -c " .. bytes .. " /dev/zero", timeoutMs = 0 })
+      assert.equal(bytes, ("%d"):format(got.stdout.byteCount))
+      return kb
+    end
+    local idle = peak "1"
+    local flood = peak(os.getenv "EBB_FLOOD_BYTES" or "1000000000")
+    assert.is_true(flood - idle <= 4096, flood - idle)
+  end)
+
   it("of code is counted, in one line of 20 MB and in many (B12)", function()
     for _, text in ipairs {
       "print('x' * 20000000, end='')",
