@@ -62,9 +62,11 @@ static const char stuck_json[] =
 
 static void read_found(claim_job *job, sqlite3_stmt *row, found *f)
 {
+    const char *id = ebb_sql_text(row, 0, NULL);
     const char *boot = ebb_sql_text(row, 4, NULL);
 
-    snprintf(job->id, sizeof job->id, "%s", ebb_sql_text(row, 0, NULL));
+    /* NULL is SQLite without memory; the run is then not found by its id. */
+    snprintf(job->id, sizeof job->id, "%s", id != NULL ? id : "");
     *f = (found){ .key = ebb_sql_int(row, 1),
                   .state = (ebb_journal_state)ebb_sql_int(row, 2),
                   .fruitless = ebb_sql_int(row, 3),

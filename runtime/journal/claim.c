@@ -55,6 +55,8 @@ static int lost(ebb_journal *journal, const ebb_journal_claim *claim,
         return ebb_err_set(err, EBB_LOST_OWNERSHIP,
                            "this run was removed from the journal");
     id = ebb_sql_text(row, 0, NULL);
+    if (id == NULL)
+        id = "(no id)";
     pid = ebb_sql_int(row, 2);
     if (ebb_sql_int(row, 1) != EBB_JOURNAL_ACTIVE)
         ebb_err_set(
