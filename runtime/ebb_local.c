@@ -22,7 +22,8 @@
 #define REPLACE_MS 10000
 #define REPLACES_MAX 3
 #define VANISHED_MAX 5
-#define VANISHED_MS 50
+#define BUSY_MAX 10
+#define AGAIN_MS 50
 
 typedef struct waiter {
     struct waiter *next;
@@ -44,6 +45,7 @@ struct ebb_local {
     ebb_buf answer;
     int replaced; /* services of another version that were stopped */
     int vanished; /* connections that ended without an answer */
+    int busy;     /* times that a service of another version was not idle */
 };
 
 static void look(void *context);
@@ -92,14 +94,29 @@ static int collect(void *context, ebb_http_call *call, const char *bytes,
     return ebb_buf_add(&local->answer, bytes, n);
 }
 
-/* Another version serves: an idle one makes way, a busy one is named. */
+/* Looks again in a moment, from the beginning. */
+static void look_again(ebb_local *local)
+{
+    rest(local);
+    ebb_loop_timer_start(local->timer, AGAIN_MS);
+}
+
+/*
+ * Another version serves: an idle one makes way, a busy one is named. A client
+ * that has just left may count as one for a moment, so it is asked again.
+ */
 static void replace(ebb_local *local, const ebb_value *about)
 {
     int pid = (int)ebb_value_find_int(about, "pid", 0);
+    bool idle = ebb_value_find_bool(about, "idle", false);
     ebb_err err = { 0 };
 
-    if (!ebb_value_find_bool(about, "idle", false) || pid <= 1 ||
-        local->replaced >= REPLACES_MAX) {
+    if (!idle && local->busy < BUSY_MAX) {
+        local->busy++;
+        look_again(local);
+        return;
+    }
+    if (!idle || pid <= 1 || local->replaced >= REPLACES_MAX) {
         ebb_err_set(&err, EBB_NO_SERVICE,
                     "the local service (pid %d) is version %s and busy, this "
                     "is %s; stop it with `ebb serve --stop`",
@@ -131,8 +148,7 @@ static void asked(void *context, ebb_http_call *call, const ebb_err *failed)
     if (failed != NULL && failed->code == EBB_NETWORK &&
         local->vanished < VANISHED_MAX) {
         local->vanished++; /* it was ending just then */
-        rest(local);
-        ebb_loop_timer_start(local->timer, VANISHED_MS);
+        look_again(local);
     } else if (version == NULL) {
         ebb_err_set(&err, EBB_NO_SERVICE,
                     "what listens at %s is not ebb's service (%s)",
@@ -312,7 +328,7 @@ void ebb_local_find(ebb_runtime *rt, ebb_local_fn *done, void *context)
     rt->local->waiters = w;
     if (first) {
         rt->local->give_up_ms = ebb_loop_now_ms(rt->loop) + START_MS;
-        rt->local->replaced = rt->local->vanished = 0;
+        rt->local->replaced = rt->local->vanished = rt->local->busy = 0;
         ebb_loop_timer_start(rt->local->timer, 0);
     }
 }

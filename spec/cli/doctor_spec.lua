@@ -79,8 +79,8 @@ describe("ebb doctor", function()
     assert.equal(3, status)
     assert.is_false(rows["local service"].ok)
     local other = ebb.dir .. "/other"
-    os.execute(("mkdir %s; chown 12345 %s 2>/dev/null"):format(other, other))
-    if not io.popen("stat -c %u " .. other):read "a":find "12345" then
+    os.execute(("mkdir %s; chown 54321 %s 2>/dev/null"):format(other, other))
+    if not io.popen("stat -c %u " .. other):read "a":find "54321" then
       other = "/usr" -- not root: root's own
     end
     rows, status = rows_of("EBB_STATE=" .. other)
