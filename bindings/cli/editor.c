@@ -266,9 +266,10 @@ ebb_editor *ebb_editor_open(ebb_runtime *rt, ebb_lua *lua, ebb_err *err)
     el_set(editor->edit, EL_PROMPT, prompt);
     el_set(editor->edit, EL_EDITOR, "emacs");
     el_set(editor->edit, EL_GETCFN, read_character);
-    el_set(editor->edit, EL_ADDFN, "ebb-complete", "complete", complete);
+    /* el_set would copy both texts and never free them. */
+    el_wset(editor->edit, EL_ADDFN, L"ebb-complete", L"complete", complete);
     el_set(editor->edit, EL_BIND, "^I", "ebb-complete", NULL);
-    el_set(editor->edit, EL_ADDFN, "ebb-paste", "paste", paste);
+    el_wset(editor->edit, EL_ADDFN, L"ebb-paste", L"paste", paste);
     el_set(editor->edit, EL_BIND, "\\e[200~", "ebb-paste", NULL);
     el_set(editor->edit, EL_BIND, "^R", "em-inc-search-prev", NULL);
     editor->history = ebb_history_open();
