@@ -143,13 +143,16 @@ describe("a service of another version", function()
       return shell(("curl -s --unix-socket %s/service.sock "
         .. "http://localhost/ebb/version"):format(ebb.dir)):find "999"
     end))
-    os.execute "sleep 0.3" -- until curl is no client any more
     return service()
   end
 
   it("is replaced while it is idle", function()
     local other = start_other()
-    local out, status, err = ebb:run "sandbox list --json"
+    local out, status, err
+    wait(10, function() -- until curl is no client any more
+      out, status, err = ebb:run "sandbox list --json"
+      return status == 0
+    end)
     assert.equal(0, status, err)
     assert.equal("[]\n", out)
     assert.is_not.equal(other, service())

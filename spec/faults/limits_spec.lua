@@ -7,6 +7,10 @@ local scripted = require "support.scripted"
 local CODE, COMMAND = "POST /execute", "POST /process.Process/Start"
 local BOX = { sandboxId = "ibox" }
 
+-- The second that is promised, and what starting programs takes on a busy
+-- machine: behaviour, not speed.
+local SLACK_S = 2.5
+
 after_each(scripted.stop_all)
 
 local function input(more)
@@ -15,14 +19,14 @@ local function input(more)
   return whole
 end
 
--- Asserts that the call failed so and in at most limit + 1 s.
+-- Asserts that the call failed so, and in time.
 local function assert_ends(answer, code, limit_s, words)
   assert.equal(code, answer.error and answer.error.code, answer.errors)
   if words then
     assert.truthy(answer.error.message:find(words, 1, true), answer.errors)
   end
   assert.is_true(answer.seconds >= limit_s - 0.05, answer.seconds)
-  assert.is_true(answer.seconds < limit_s + 1, answer.seconds)
+  assert.is_true(answer.seconds < limit_s + SLACK_S, answer.seconds)
 end
 
 describe("connecting (read, connect=200)", function()
@@ -45,7 +49,7 @@ describe("connecting (read, connect=200)", function()
     assert.equal("timeout", answer.error and answer.error.code,
       answer.errors)
     assert.truthy(answer.error.message:find("within 200 ms", 1, true))
-    assert.is_true(answer.seconds < 0.8 + 1, answer.seconds)
+    assert.is_true(answer.seconds < 0.8 + SLACK_S, answer.seconds)
   end)
 
   it("fails at once, four times, when nobody listens", function()
@@ -55,7 +59,7 @@ describe("connecting (read, connect=200)", function()
     local answer = c:call("e2b.getSandbox", BOX)
     assert.equal("network", answer.error.code)
     assert.equal(4, answer.error.attempts)
-    assert.is_true(answer.seconds < 1, answer.seconds)
+    assert.is_true(answer.seconds < SLACK_S, answer.seconds)
   end)
 end)
 
@@ -211,7 +215,7 @@ describe("timeoutMs (none, 300 ms)", function()
     assert.equal("cancelled", answer.error and answer.error.code,
       answer.errors)
     assert.is_true(answer.error.details.mayStillRun)
-    assert.is_true(answer.seconds < 1.4, answer.seconds)
+    assert.is_true(answer.seconds < 0.4 + SLACK_S, answer.seconds)
     assert.truthy(scripted.wait(1, function()
       local log = s:log()
       return log[#log].kind == "end" and log[#log].by == "client"
