@@ -148,7 +148,7 @@ local function check(task, fault)
   end
   if fault.timed then
     assert.truthy(answer.error.message:find(task.limit, 1, true), shown)
-    assert.is_true(answer.seconds < 1.3 + 0.3, answer.seconds)
+    assert.is_true(answer.seconds < 1.3 + 1.5, answer.seconds)
   end
 end
 
