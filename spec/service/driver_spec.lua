@@ -43,14 +43,14 @@ local function unframe(bytes)
 end
 
 -- Runs command with input; out: {stdout, stderr, messages, ended}.
-local function drive(command, input, seconds)
+local function drive(command, input)
   local base = os.tmpname()
   local file = assert(io.open(base, "wb"))
   file:write(input)
   file:close()
   -- Pipes all round, as in the service: the drivers reopen them.
-  os.execute(("{ cat %s | timeout %s %s 2>&3 | cat >%s.out; } 3>&1 "
-    .. "| cat >%s.err"):format(base, seconds or "20", command, base, base))
+  os.execute(("{ cat %s | timeout 20 %s 2>&3 | cat >%s.out; } 3>&1 "
+    .. "| cat >%s.err"):format(base, command, base, base))
   local out = {}
   out.stdout, out.messages = unframe(slurp(base .. ".out"))
   out.stderr, out.ended = unframe(slurp(base .. ".err"))
@@ -72,16 +72,14 @@ local function python(codes, options)
   options = options or {}
   return drive(("/usr/bin/python3 -I -X utf8 -c %s %s %s"):format(
     quote(slurp(DRIVERS .. "python.py")), NONCE,
-    options.plain and "plain" or ""), requests(codes, options.env),
-    options.seconds)
+    options.plain and "plain" or ""), requests(codes, options.env))
 end
 
 local function node(codes, options)
   options = options or {}
   return drive(("sh -c 'exec 3<&0 </dev/null; exec \"$@\"' sh node -e %s "
     .. "-- %s %s"):format(quote(slurp(DRIVERS .. "javascript.js")), NONCE,
-    options.language or "javascript"), requests(codes, options.env),
-    options.seconds)
+    options.language or "javascript"), requests(codes, options.env))
 end
 
 local function bash(codes, options)
@@ -92,8 +90,7 @@ local function bash(codes, options)
       :format(id, options.assign or "", quote(code))
   end
   -- Without the signal's help bash would wait for a terminal that is not ours.
-  return drive("setsid -w bash --norc --noprofile --noediting -i", input,
-    options.seconds)
+  return drive("setsid -w bash --norc --noprofile --noediting -i", input)
 end
 
 -- The messages of one type.
