@@ -3,6 +3,7 @@
 -- what came before, and cleanup still goes out.
 
 local cjson = require "cjson"
+local service = require "support.service"
 local interrupted = require "support.interrupted"
 local scripted = require "support.scripted"
 local tasks = require "support.tasks"
@@ -106,6 +107,7 @@ describe("Ctrl-C in ebb call", function()
     local it = call("runCommand", { sandboxId = box, maxOutputBytes = 1000,
       command = "yes | head -c 100000; sleep " .. mark })
     wait_until_runs(mark)
+    service.sleep(0.5) -- what is on its way to the caller arrives
     it:signal "TERM"
     local answer = it:finish()
     assert.equal("cancelled", answer.error.code)
