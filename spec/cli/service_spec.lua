@@ -71,10 +71,11 @@ describe("the local service", function()
       ["HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\n{}"]
         = "no version" } do
       shell(([[cd %s; rm -f service.sock; python3 -c '
-import socket
+import os, socket
 s = socket.socket(socket.AF_UNIX)
-s.bind("service.sock")
+s.bind("other.sock")
 s.listen(9)
+os.rename("other.sock", "service.sock")  # it is there once it listens
 while True:
     c = s.accept()[0]
     if "%s" and c.recv(999):
