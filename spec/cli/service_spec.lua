@@ -67,7 +67,7 @@ describe("the local service", function()
   end)
 
   it("is told from another program's that listens there", function()
-    for answer, words in pairs { [""] = "reset by peer",
+    for answer, words in pairs { [""] = "GET localhost",
       ["HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\n{}"]
         = "no version" } do
       shell(([[cd %s; rm -f service.sock; python3 -c '
@@ -78,8 +78,11 @@ s.listen(9)
 os.rename("other.sock", "service.sock")  # it is there once it listens
 while True:
     c = s.accept()[0]
-    if "%s" and c.recv(999):
-        c.sendall(b"%s")
+    try:
+        if "%s" and c.recv(999):
+            c.sendall(b"%s")
+    except OSError:
+        pass  # it only looked whether somebody listens
     c.close()' >/dev/null 2>&1 & echo $! >%s/other]]):format(ebb.dir, answer,
         answer, ebb.dir))
       assert(wait(5, function()
