@@ -12,6 +12,7 @@
 #include <strings.h>
 
 /* The local service knows its user by the socket; no key is checked there. */
+#define DOMAIN "e2b.app"
 #define LOCAL_KEY "e2b_0000000000000000000000000000000000000000"
 
 typedef struct finding {
@@ -78,20 +79,55 @@ static char *without_slashes(const char *url)
     return ebb_mem_dup_n(url, n);
 }
 
+/* The API's address; a new string. */
+static char *api_address(const ebb_config *config)
+{
+    const char *domain = setting(config->domain, "E2B_DOMAIN");
+    const char *api = setting(config->api_url, "E2B_API_URL");
+
+    return api != NULL ? without_slashes(api)
+                       : ebb_mem_printf("https://api.%s",
+                                        domain != NULL ? domain : DOMAIN);
+}
+
+/* A name and password in an address are nobody's business. */
+static void drop_user(char *url)
+{
+    char *host = strstr(url, "://"), *at;
+
+    if (host == NULL)
+        return;
+    host += 3;
+    at = memchr(host, '@', strcspn(host, "/?#"));
+    if (at != NULL)
+        memmove(host, at + 1, strlen(at + 1) + 1);
+}
+
+char *ebb_place_name(const ebb_config *config)
+{
+    char *name;
+
+    if (ebb_place_is_local(config))
+        return ebb_mem_dup(EBB_PLACE_LOCAL);
+    if (setting(config->api_key, "E2B_API_KEY") == NULL)
+        return NULL;
+    name = api_address(config);
+    if (name != NULL)
+        drop_user(name);
+    return name;
+}
+
 static void find_cloud(const ebb_config *config, ebb_e2b_place_fn *done,
                        void *done_context)
 {
     const char *key = setting(config->api_key, "E2B_API_KEY");
     const char *domain = setting(config->domain, "E2B_DOMAIN");
-    const char *api = setting(config->api_url, "E2B_API_URL");
     const char *sandbox = setting(config->sandbox_url, "E2B_SANDBOX_URL");
-    char *api_url, *sandbox_url = NULL;
+    char *api_url = api_address(config), *sandbox_url = NULL;
     ebb_err err = { 0 };
 
     if (domain == NULL)
-        domain = "e2b.app";
-    api_url = api != NULL ? without_slashes(api)
-                          : ebb_mem_printf("https://api.%s", domain);
+        domain = DOMAIN;
     if (sandbox != NULL)
         sandbox_url = without_slashes(sandbox);
     if (key == NULL)

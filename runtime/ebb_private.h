@@ -61,6 +61,14 @@ void ebb_place_find(void *runtime, ebb_e2b_place_fn *done,
                     void *done_context);
 bool ebb_place_is_local(const ebb_config *config);
 
+#define EBB_PLACE_LOCAL "local"
+
+/*
+ * The back end for people: EBB_PLACE_LOCAL or the API's address. A new string;
+ * NULL: no key says which, or no memory.
+ */
+char *ebb_place_name(const ebb_config *config);
+
 /* ---- ebb_local.c ---- */
 
 typedef void ebb_local_fn(void *context, const char *socket_path,

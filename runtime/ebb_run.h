@@ -158,12 +158,12 @@ EBB_API int ebb_run_log(ebb_run *run, const char *path, ebb_log_level level,
 
 /*
  * The journal, for people and programs; each waits for it. A run is {id,
- * script, args, state ("running", "interrupted", "done", "failed",
- * "cancelled", "stuck"), startedAt, updatedAt, endedAt?, ageMs, ms, owner?:
- * {pid, alive}, recoveries, stepsCount, forkedFrom?, result? or error?}; show
- * adds steps: [{path, name, class, state, startedAt, endedAt?, offsetMs, ms?,
- * input, output? or error?, failedAttempts?, …}], log, and sandboxes: those
- * it made and did not kill.
+ * script, args, backend? ("local", or the API's address: where its tasks go),
+ * state ("running", "interrupted", "done", "failed", "cancelled", "stuck"),
+ * startedAt, updatedAt, endedAt?, ageMs, ms, owner?: {pid, alive}, recoveries,
+ * stepsCount, forkedFrom?, result? or error?}; show adds steps: [{path, name,
+ * class, state, startedAt, endedAt?, offsetMs, ms?, input, output? or error?,
+ * failedAttempts?, …}], log, and sandboxes: those it made and did not kill.
  */
 EBB_API int ebb_runs_list(ebb_runtime *rt, ebb_value **out, ebb_err *err);
 EBB_API int ebb_runs_show(ebb_runtime *rt, const char *id, ebb_value **out,

@@ -23,6 +23,11 @@ void ebb_run_ops_cancel(ebb_run *run);
 /* Those that did not end in time: forgotten, their callbacks never come. */
 void ebb_run_ops_drop(ebb_run *run);
 
+/* ---- ebb_run_backend.c ---- */
+
+/* Before a task of e2b goes out; -1: elsewhere than those before. */
+int ebb_run_keep_backend(ebb_run *run, ebb_err *err);
+
 /* ---- ebb_run_step.c ---- */
 
 /* Ends those that the host asked for: nothing comes any more. */

@@ -44,17 +44,14 @@ static bool local_is_running(const ebb_config *config)
 }
 
 /* The other back end: the cloud for the local service, and back. */
-static ebb_runtime *open_other(ebb_runtime *rt)
+static ebb_runtime *open_other(ebb_runtime *rt, ebb_err *err)
 {
     ebb_config config = rt->config;
-    ebb_err ignored = { 0 };
 
     config.local = !ebb_place_is_local(&rt->config);
-    if (config.local && !local_is_running(&rt->config))
-        return NULL;
     config.allocator = NULL;
     config.uv_loop = NULL;
-    return ebb_open(&config, &ignored);
+    return ebb_open(&config, err);
 }
 
 /*
@@ -92,21 +89,53 @@ static int end_at(ebb_runtime *rt, const ebb_value *box, ebb_value *killed,
     return key != NULL ? kill_by_key(rt, key, killed, err) : 0;
 }
 
-/* Ends one sandbox wherever it lives; -1: nobody could say where. */
-static int end_sandbox(ebb_runtime *rt, const ebb_value *box,
-                       ebb_value *killed, ebb_err *err)
+/* Of a run that says nowhere where it was; -1: nobody could say either. */
+static int end_anywhere(ebb_runtime *rt, const ebb_value *box,
+                        ebb_value *killed, ebb_err *err)
 {
-    ebb_runtime *other;
-    ebb_err elsewhere = { 0 };
     int here = end_at(rt, box, killed, err), there = -1;
+    ebb_err elsewhere = { 0 };
+    ebb_runtime *other = NULL;
 
     if (here > 0)
         return 0;
-    other = open_other(rt);
+    if (ebb_place_is_local(&rt->config) || local_is_running(&rt->config))
+        other = open_other(rt, &elsewhere);
     if (other != NULL)
         there = end_at(other, box, killed, &elsewhere);
     ebb_close(other);
     return here < 0 && there < 0 ? -1 : 0;
+}
+
+/* The address that the variables name must be the run's. */
+static int check_address(const ebb_runtime *rt, const char *backend,
+                         ebb_err *err)
+{
+    char *now = ebb_place_name(&rt->config);
+    int result = 0;
+
+    if (now != NULL && strcmp(now, backend) != 0)
+        result = ebb_err_set(err, EBB_INVALID_INPUT,
+                             "it was made on %s, and the variables name %s",
+                             backend, now);
+    ebb_mem_free(now);
+    return result;
+}
+
+/* Ends one sandbox on the back end of its run. */
+static int end_on(ebb_runtime *rt, const char *backend, const ebb_value *box,
+                  ebb_value *killed, ebb_err *err)
+{
+    bool local = strcmp(backend, EBB_PLACE_LOCAL) == 0;
+    ebb_runtime *other = NULL, *at = rt;
+    int result = -1;
+
+    if (local != ebb_place_is_local(&rt->config))
+        at = other = open_other(rt, err);
+    if (at != NULL && (local || check_address(at, backend, err) == 0))
+        result = end_at(at, box, killed, err);
+    ebb_close(other);
+    return result < 0 ? -1 : 0;
 }
 
 int ebb_runs_end_sandboxes(ebb_runtime *rt, const ebb_journal_run *run,
@@ -117,9 +146,14 @@ int ebb_runs_end_sandboxes(ebb_runtime *rt, const ebb_journal_run *run,
                               : ebb_err_set(err, EBB_NO_MEMORY, "run %s",
                                             run->id);
 
-    for (size_t i = 0; i < ebb_value_size(list) && result == 0; i++)
-        if (end_sandbox(rt, ebb_value_at(list, i), killed, err) < 0)
-            result = ebb_err_wrap(err, "run %s: a sandbox it made", run->id);
+    for (size_t i = 0; i < ebb_value_size(list) && result == 0; i++) {
+        const ebb_value *box = ebb_value_at(list, i);
+        result = run->backend != NULL
+                     ? end_on(rt, run->backend, box, killed, err)
+                     : end_anywhere(rt, box, killed, err);
+        if (result < 0)
+            ebb_err_wrap(err, "run %s: a sandbox it made", run->id);
+    }
     ebb_value_free(list);
     return result;
 }

@@ -84,6 +84,7 @@ ebb_value *ebb_runs_value(const ebb_journal_run *run, int64_t now_ms)
         bad |= set_json(object, "args", run->args, strlen(run->args));
     bad |= set_text(object, "state", state_name(run));
     bad |= set_text(object, "forkedFrom", run->forked_from);
+    bad |= set_text(object, "backend", run->backend);
     bad |= set_time(object, "startedAt", run->started_ms);
     bad |= set_time(object, "updatedAt", run->updated_ms);
     bad |= set_time(object, "endedAt", run->ended_ms);

@@ -8,6 +8,8 @@
 #include "ebb_op.h"
 #include "ebb_run_private.h"
 
+#include <string.h>
+
 #include "base/crash.h"
 
 /* ---- the effect ---- */
@@ -92,6 +94,18 @@ static void go_on(ebb_op *op)
         ebb_op_attempt(op);
 }
 
+/* A run that would change its back end stops: nothing goes out. */
+static bool goes_out(ebb_op *op)
+{
+    if (op->err.code != EBB_OK)
+        return false; /* bad input is an outcome like any */
+    if (strncmp(op->name, "e2b.", 4) != 0 ||
+        ebb_run_keep_backend(op->run, &op->err) == 0)
+        return true;
+    ebb_flow_give_up(op->run->flow, &op->err);
+    return false;
+}
+
 static void on_step(void *context, ebb_flow_step *run, ebb_value *out,
                     const ebb_err *err)
 {
@@ -100,10 +114,10 @@ static void on_step(void *context, ebb_flow_step *run, ebb_value *out,
     if (run == NULL) {
         op->done(op->context, out, err);
         ebb_op_free(op);
-    } else if (op->err.code != EBB_OK) {
-        ebb_op_end(op); /* bad input is an outcome like any */
-    } else {
+    } else if (goes_out(op)) {
         go_on(op);
+    } else {
+        ebb_op_end(op);
     }
 }
 

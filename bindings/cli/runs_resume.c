@@ -8,10 +8,14 @@
 #include "cli/runs.h"
 #include "cli/script.h"
 
-/* run: as it is shown, with the script and arguments it was begun with. */
-static int execute(ebb_cli *cli, const ebb_value *run,
+/*
+ * run: as it is shown, with the script and arguments it was begun with, and on
+ * the local service if its sandboxes are there.
+ */
+static int execute(const ebb_cli *given, const ebb_value *run,
                    const ebb_runs_options *options)
 {
+    ebb_cli copy = *given, *cli = &copy;
     const ebb_value *args = ebb_value_find(run, "args");
     ebb_run_config config;
     ebb_lua_script script = { .path = ebb_value_find_string(run, "script"),
@@ -23,6 +27,8 @@ static int execute(ebb_cli *cli, const ebb_value *run,
     for (size_t i = 0; list != NULL && i < script.args_count; i++)
         list[i] = ebb_value_get_string(ebb_value_at(args, i), NULL);
     script.args = list;
+    if (strcmp(ebb_output_text(run, "backend"), "local") == 0)
+        cli->local = true;
     ebb_run_config_init(&config);
     config.id = ebb_output_text(run, "id");
     config.resume = true;

@@ -73,6 +73,13 @@ void ebb_runs_show_list(const ebb_value *runs)
 
 /* ---- one run ---- */
 
+static void show_backend(const char *backend)
+{
+    if (backend != NULL)
+        printf(", on %s", strcmp(backend, "local") == 0 ? "the local service"
+                                                        : backend);
+}
+
 void ebb_runs_show_head(const ebb_value *run)
 {
     const ebb_value *owner = ebb_value_find(run, "owner");
@@ -86,8 +93,10 @@ void ebb_runs_show_head(const ebb_value *run)
     if (ebb_value_find_int(run, "recoveries", 0) > 0)
         printf(", recovered %" PRId64 " times",
                ebb_value_find_int(run, "recoveries", 0));
-    printf("\nscript %s, began %s\n", ebb_output_text(run, "script"),
+    printf("\nscript %s, began %s", ebb_output_text(run, "script"),
            ebb_output_text(run, "startedAt"));
+    show_backend(ebb_value_find_string(run, "backend"));
+    putchar('\n');
     if (ebb_value_find_string(run, "forkedFrom") != NULL)
         printf("forked from run %s\n", ebb_output_text(run, "forkedFrom"));
     putchar('\n');

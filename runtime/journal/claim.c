@@ -26,6 +26,8 @@ static const char line_sql[] =
 static const char raw_order_sql[] =
     "UPDATE run SET raw_order = 1 WHERE key = ?";
 
+static const char backend_sql[] = "UPDATE run SET backend = ? WHERE key = ?";
+
 static const char end_sql[] =
     "UPDATE run SET state = ?, outcome = ?, end_sum = ?, ended_ms = ?,"
     " updated_ms = ?, owner_boot = NULL, owner_pid = NULL,"
@@ -137,6 +139,20 @@ int ebb_journal_run_raw_order(ebb_journal *journal, ebb_journal_job *job)
     return ebb_sql_once(&journal->sql,
                         ebb_sql_start(&journal->sql, &job->err, raw_order_sql,
                                       "i", w->claim.run),
+                        &ignored, &job->err);
+}
+
+int ebb_journal_run_backend(ebb_journal *journal, ebb_journal_job *job)
+{
+    write_job *w = (write_job *)job;
+    counts c = { 0 };
+    int64_t ignored;
+
+    if (ebb_journal_touch(journal, w, &c, &job->err) != 0)
+        return -1;
+    return ebb_sql_once(&journal->sql,
+                        ebb_sql_start(&journal->sql, &job->err, backend_sql,
+                                      "ti", w->backend, w->claim.run),
                         &ignored, &job->err);
 }
 

@@ -28,8 +28,8 @@ static const char source_sql[] =
 
 static const char run_sql[] =
     "INSERT INTO run (id, state, fence, started_ms, updated_ms, seed,"
-    " run_sum, end_sum, raw_order, script, script_sha256, args, forked_from)"
-    " VALUES (?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " run_sum, end_sum, raw_order, script, script_sha256, args, forked_from,"
+    " backend) VALUES (?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (id) DO NOTHING RETURNING key";
 
 static const char known_sql[] =
@@ -78,12 +78,13 @@ static int insert_run(ebb_journal *journal, fork_job *job,
     fresh.forked_from = job->id;
     got = ebb_sql_once(
         &journal->sql,
-        ebb_sql_start(&journal->sql, err, run_sql, "tiiiiiitttt", fresh.id,
+        ebb_sql_start(&journal->sql, err, run_sql, "tiiiiiittttt", fresh.id,
                       fresh.started_ms, job->now_ms, (int64_t)fresh.seed,
                       ebb_journal_run_sum(&fresh),
                       ebb_journal_end_sum(EBB_JOURNAL_ACTIVE, NULL, 0),
                       (int64_t)fresh.raw_order, fresh.script,
-                      fresh.script_sha256, fresh.args, fresh.forked_from),
+                      fresh.script_sha256, fresh.args, fresh.forked_from,
+                      fresh.backend),
         &job->to, err);
     if (got == 0)
         return ebb_err_set(err, EBB_CONFLICT, "there is a run %s already",

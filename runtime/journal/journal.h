@@ -152,6 +152,11 @@ int ebb_journal_set_raw_order(ebb_journal *journal,
                               const ebb_journal_claim *claim,
                               ebb_journal_done done, ebb_err *err);
 
+/* Where the run's tasks go: see backend in ebb_journal_run. */
+int ebb_journal_set_backend(ebb_journal *journal,
+                            const ebb_journal_claim *claim, const char *backend,
+                            ebb_journal_done done, ebb_err *err);
+
 typedef enum ebb_journal_state {
     EBB_JOURNAL_ACTIVE, /* runs, or is interrupted */
     EBB_JOURNAL_DONE,

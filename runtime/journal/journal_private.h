@@ -93,6 +93,7 @@ typedef struct ebb_journal_write {
     ebb_journal_step step; /* also the outcome of an end */
     ebb_journal_line line;
     ebb_journal_state state;
+    const char *backend;
     const char *paths; /* NUL-terminated, one after another */
     size_t paths_bytes;
 } ebb_journal_write;
@@ -114,6 +115,7 @@ int ebb_journal_run_outcome(ebb_journal *journal, ebb_journal_job *job);
 int ebb_journal_run_del(ebb_journal *journal, ebb_journal_job *job);
 int ebb_journal_run_line(ebb_journal *journal, ebb_journal_job *job);
 int ebb_journal_run_raw_order(ebb_journal *journal, ebb_journal_job *job);
+int ebb_journal_run_backend(ebb_journal *journal, ebb_journal_job *job);
 int ebb_journal_run_end(ebb_journal *journal, ebb_journal_job *job);
 int ebb_journal_run_release(ebb_journal *journal, ebb_journal_job *job);
 int ebb_journal_run_poll(ebb_journal *journal, ebb_journal_job *job);
@@ -151,7 +153,8 @@ int64_t ebb_journal_line_sum(const ebb_journal_line *line);
 #define EBB_JOURNAL_RUN_HEAD                                                   \
     "key, id, state, fence, owner_boot, owner_pid, owner_start, "              \
     "recoveries, steps, raw_order, cancel_ms, started_ms, updated_ms, "        \
-    "ended_ms, seed, run_sum, end_sum, script, script_sha256, forked_from"
+    "ended_ms, seed, run_sum, end_sum, script, script_sha256, "                \
+    "forked_from, backend"
 #define EBB_JOURNAL_RUN_COLUMNS EBB_JOURNAL_RUN_HEAD ", args, outcome"
 #define EBB_JOURNAL_STEP_HEAD                                                  \
     "key, path, name, class, digest, wake_ms, began_ms, attempts, "            \

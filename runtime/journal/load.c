@@ -268,6 +268,7 @@ static int load_head(ebb_journal *journal, loaded *l, const char *id,
     ebb_journal_texts_own(&l->texts, &l->run.script_sha256);
     ebb_journal_texts_own(&l->texts, &l->run.args);
     ebb_journal_texts_own(&l->texts, &l->run.forked_from);
+    ebb_journal_texts_own(&l->texts, &l->run.backend);
     own(&l->texts, &l->run.outcome, l->run.outcome_bytes);
     ebb_sql_done(row);
     if (l->texts.starved)

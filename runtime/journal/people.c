@@ -58,6 +58,7 @@ static ebb_journal_run *read_head(ebb_journal *journal, sqlite3_stmt *row)
     ebb_journal_texts_own(texts, &run->script);
     ebb_journal_texts_own(texts, &run->script_sha256);
     ebb_journal_texts_own(texts, &run->forked_from);
+    ebb_journal_texts_own(texts, &run->backend);
     if (!texts->starved && run->id != NULL)
         return run;
     ebb_journal_run_free(run);

@@ -51,10 +51,11 @@ const char *ebb_journal_read_run(ebb_journal *journal, sqlite3_stmt *row,
     out->script = ebb_sql_text(row, 17, NULL);
     out->script_sha256 = ebb_sql_text(row, 18, NULL);
     out->forked_from = ebb_sql_text(row, 19, NULL);
+    out->backend = ebb_sql_text(row, 20, NULL);
     if (head)
         return NULL;
-    out->args = ebb_sql_text(row, 20, NULL);
-    out->outcome = ebb_sql_text(row, 21, &out->outcome_bytes);
+    out->args = ebb_sql_text(row, 21, NULL);
+    out->outcome = ebb_sql_text(row, 22, &out->outcome_bytes);
     if (ebb_journal_run_sum(out) != ebb_sql_int(row, 15) ||
         ebb_journal_end_sum(out->state, out->outcome, out->outcome_bytes) !=
             ebb_sql_int(row, 16))

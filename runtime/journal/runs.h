@@ -28,6 +28,7 @@ typedef struct ebb_journal_run {
     const char *script_sha256; /* as it was begun; or NULL */
     const char *args;          /* JSON; or NULL */
     const char *forked_from;   /* id of another run; or NULL */
+    const char *backend;       /* that the caller named; or NULL */
     ebb_journal_state state;
     const char *outcome; /* JSON of its end; or NULL */
     size_t outcome_bytes;

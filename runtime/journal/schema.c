@@ -100,6 +100,8 @@ static const char *const migrations[] = {
     "  fields TEXT"
     ") STRICT;"
     "CREATE INDEX log_run ON log (run);",
+
+    "ALTER TABLE run ADD COLUMN backend TEXT;",
 };
 
 static int number_of(ebb_journal *journal, const char *text, int64_t *out,

@@ -22,7 +22,7 @@ typedef struct text_slot {
     const size_t *bytes;
 } text_slot;
 
-#define SLOTS 11
+#define SLOTS 12
 
 static void list_texts(write_job *w, text_slot slots[SLOTS])
 {
@@ -37,6 +37,7 @@ static void list_texts(write_job *w, text_slot slots[SLOTS])
         { &w->line.path, NULL },
         { &w->line.message, NULL },
         { &w->line.fields, &w->line.fields_bytes },
+        { &w->backend, NULL },
         { &w->paths, &w->paths_bytes },
     };
 
@@ -295,6 +296,22 @@ int ebb_journal_set_raw_order(ebb_journal *journal,
 {
     write_job w = draft(journal, claim, ebb_journal_run_raw_order, done);
 
+    return post(&w, err);
+}
+
+int ebb_journal_set_backend(ebb_journal *journal,
+                            const ebb_journal_claim *claim, const char *backend,
+                            ebb_journal_done done, ebb_err *err)
+{
+    write_job w = draft(journal, claim, ebb_journal_run_backend, done);
+
+    w.backend = backend;
+    if (strlen(backend) > EBB_JOURNAL_PATH_BYTES_MAX ||
+        !ebb_utf8_valid(backend, strlen(backend)))
+        return ebb_err_set(err, EBB_INVALID_INPUT,
+                           "the name of a back end is at most %d bytes of "
+                           "UTF-8",
+                           EBB_JOURNAL_PATH_BYTES_MAX);
     return post(&w, err);
 }
 

@@ -50,6 +50,7 @@ static void free_flow(ebb_flow *flow)
     ebb_flow_steps_clear(&flow->steps);
     ebb_flow_steps_clear(&flow->strays);
     ebb_mem_free(flow->recorded);
+    ebb_mem_free(flow->backend);
     ebb_value_free(flow->outcome);
     ebb_value_free(flow->stop_object);
     ebb_journal_run_free(flow->run);
@@ -301,6 +302,22 @@ void ebb_flow_note_raw_order(ebb_flow *flow)
     flow->raw_order = true;
     ebb_journal_set_raw_order(flow->journal, &flow->run->claim,
                               (ebb_journal_done){ NULL, NULL }, &ignored);
+}
+
+const char *ebb_flow_backend(const ebb_flow *flow)
+{
+    return flow->backend != NULL ? flow->backend : flow->run->backend;
+}
+
+int ebb_flow_set_backend(ebb_flow *flow, const char *backend, ebb_err *err)
+{
+    if (flow->stopped || flow->state != EBB_JOURNAL_ACTIVE)
+        return 0;
+    flow->backend = ebb_mem_dup(backend);
+    if (flow->backend == NULL)
+        return ebb_err_set(err, EBB_NO_MEMORY, "run %s", flow->run->id);
+    return ebb_journal_set_backend(flow->journal, &flow->run->claim, backend,
+                                   (ebb_journal_done){ NULL, NULL }, err);
 }
 
 int ebb_flow_log(ebb_flow *flow, const char *path, int level,

@@ -47,6 +47,10 @@ bool ebb_flow_is_lost(const ebb_flow *flow); /* to another owner */
 bool ebb_flow_cancel_requested(const ebb_flow *flow);
 void ebb_flow_note_raw_order(ebb_flow *flow);
 
+/* A name of the caller's for where its tasks go, or NULL; once set it stays. */
+const char *ebb_flow_backend(const ebb_flow *flow);
+int ebb_flow_set_backend(ebb_flow *flow, const char *backend, ebb_err *err);
+
 /* Whether a recorded outcome is left to deliver. */
 bool ebb_flow_is_replaying(const ebb_flow *flow);
 

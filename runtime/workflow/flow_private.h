@@ -28,6 +28,7 @@ struct ebb_flow {
     ebb_err stop;           /* why */
     ebb_value *stop_object; /* with details, or NULL */
     bool cancel_requested, raw_order, script_changed;
+    char *backend; /* set here; NULL: as the run has it */
     bool force;  /* a step of unknown outcome is run again */
     bool ending; /* the end was asked for */
     bool closed; /* freed with the last answer */

@@ -345,6 +345,34 @@ static void raw_order_stays_with_the_run(void **state)
     ebb_journal_run_free(run);
 }
 
+static void a_back_end_stays_with_the_run(void **state)
+{
+    journal_rig *rig = *state;
+    ebb_journal_run *run = rig_claim(rig, "r");
+    ebb_journal_done done = { 0 };
+    char long_name[EBB_JOURNAL_PATH_BYTES_MAX + 2];
+    rig_answer answer = { 0 };
+
+    assert_null(run->backend);
+    memset(long_name, 'x', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = '\0';
+    assert_int_equal(ebb_journal_set_backend(rig->journal, &run->claim,
+                                             long_name, done, &rig->err),
+                     -1);
+    assert_int_equal(rig->err.code, EBB_INVALID_INPUT);
+    assert_int_equal(ebb_journal_set_backend(rig->journal, &run->claim,
+                                             "\xff", done, &rig->err),
+                     -1);
+    ebb_journal_set_backend(rig->journal, &run->claim, "local",
+                            rig_done(&answer), &rig->err);
+    rig_await(rig, &answer, 1);
+    rig_release(rig, &run->claim);
+    ebb_journal_run_free(run);
+    run = rig_claim(rig, "r");
+    assert_string_equal(run->backend, "local");
+    ebb_journal_run_free(run);
+}
+
 static void answers_come_once_in_order_from_the_loop(void **state)
 {
     journal_rig *rig = *state;
@@ -391,6 +419,7 @@ int main(void)
         T(an_outcome_that_is_not_there_is_not_found),
         T(log_lines_come_back_in_order),
         T(raw_order_stays_with_the_run),
+        T(a_back_end_stays_with_the_run),
         T(answers_come_once_in_order_from_the_loop),
     };
 

@@ -48,6 +48,7 @@ static void the_first_schema_opens(void **state)
     assert_int_equal(ebb_journal_check(rig->journal, note, &p, &rig->err), 0);
     run = ebb_journal_get_run(rig->journal, "done é", &rig->err);
     assert_int_equal(run->state, EBB_JOURNAL_DONE);
+    assert_null(run->backend);
     assert_string_equal(run->outcome, "{\"rows\":2}");
     assert_string_equal(run->args, "[\"x\",\"y\"]");
     assert_true(run->seed == (uint64_t)INT64_C(-3388098029516550106));
@@ -82,8 +83,8 @@ static void a_newer_schema_is_refused(void **state)
     fill(rig);
     rig_close(rig);
     edit(rig->path, "PRAGMA user_version = 7");
-    refused(rig, "has schema 7 and this ebb knows 1; use a newer ebb");
-    edit(rig->path, "PRAGMA user_version = 1");
+    refused(rig, "has schema 7 and this ebb knows 2; use a newer ebb");
+    edit(rig->path, "PRAGMA user_version = 2");
     rig_open(rig);
     assert_non_null(rig->journal);
 }

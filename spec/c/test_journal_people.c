@@ -213,6 +213,7 @@ static void forks_to(journal_rig *rig, const char *path, const char *wanted)
     assert_string_equal(run->forked_from, "r");
     assert_string_equal(run->args, "[1]");
     assert_true(run->seed == old->seed);
+    assert_string_equal(run->backend, old->backend);
     assert_int_equal(run->recoveries, 0);
     assert_int_equal(run->steps_n, run->steps_count);
     for (size_t i = 0; i < run->steps_n; i++) {
@@ -238,8 +239,13 @@ static void forks_to(journal_rig *rig, const char *path, const char *wanted)
 static void a_fork_has_what_was_before_its_step(void **state)
 {
     journal_rig *rig = *state;
+    ebb_journal_run *run = rich_run(rig, "r");
+    rig_answer answer = { 0 };
 
-    ebb_journal_run_free(rich_run(rig, "r"));
+    ebb_journal_set_backend(rig->journal, &run->claim, "local",
+                            rig_done(&answer), &rig->err);
+    rig_await(rig, &answer, 1);
+    ebb_journal_run_free(run);
     forks_to(rig, "1", "");
     forks_to(rig, "3", "1 2 ");
     forks_to(rig, "4.2/1", "1 2 3 4.1/1 ");

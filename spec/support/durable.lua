@@ -53,12 +53,17 @@ function methods:environment()
     self.dir, self.dir, self.dir)
 end
 
--- Runs `ebb --local WORDS`: standard output, status, standard error.
-function methods:words(words, env)
+-- Runs `ebb WORDS`: standard output, status, standard error.
+function methods:program(words, env)
   local out, status = shell(
-    ("%s %s timeout 120 %s/ebb --local %s </dev/null 2>%s/err"):format(
+    ("%s %s timeout 120 %s/ebb %s </dev/null 2>%s/err"):format(
       self:environment(), env or "", build, words, self.dir))
   return out, status, read(self.dir .. "/err")
+end
+
+-- Runs `ebb --local WORDS`.
+function methods:words(words, env)
+  return self:program("--local " .. words, env)
 end
 
 -- Starts a run in the background; its pid. What it prints goes to a file.
