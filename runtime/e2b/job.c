@@ -93,6 +93,7 @@ bool ebb_e2b_job_begin_again(ebb_e2b_job *job,
     job->begun_again = true;
     job->listing = NULL;
     job->cancel = NULL;
+    job->details = NULL;
     ebb_e2b_place_wait(job);
     return true;
 }
@@ -111,6 +112,8 @@ void ebb_e2b_job_fail(ebb_e2b_job *job, const ebb_err *err, ebb_value *details)
     ebb_err copy = *err; /* it may live in what is freed here */
 
     ebb_e2b_error_redact(job, copy.msg);
+    if (details == NULL && job->details != NULL)
+        details = job->details(job);
     job_free(job);
     ebb_attempt_fail(attempt, &copy, details);
 }

@@ -58,6 +58,8 @@ struct ebb_e2b_job {
     /* The task's own; may be NULL. */
     ebb_e2b_job_fn *clear;  /* frees its members */
     ebb_e2b_job_fn *cancel; /* instead of dropping all and EBB_CANCELLED */
+    /* Of a failure that brings none: what had happened before it, or NULL. */
+    ebb_value *(*details)(const ebb_e2b_job *job);
 };
 
 /*

@@ -95,6 +95,18 @@ describe("writeFiles", function()
     assert.equal("w;1", err.details.written[1].path)
     assert.equal("x", read "w;1".content)
   end)
+
+  it("says what was written when one request for all fails", function()
+    local err = t:fails("writeFiles", { sandboxId = box,
+      files = { { path = "m1", content = "x" },
+        { path = "/tmp", content = "y" }, { path = "m3", content = "z" } } })
+    assert.equal("invalid_input", err.code)
+    assert.truthy(err.message:find("/tmp: path is a directory", 1, true))
+    assert.same({ { path = "m1", byteCount = 1 } }, err.details.written)
+    assert.same({}, err.details.mayBeWritten)
+    assert.equal("x", read "m1".content)
+    assert.equal("file_not_found", read_fails "m3".code)
+  end)
 end)
 
 describe("readFile", function()

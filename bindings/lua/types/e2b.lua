@@ -85,7 +85,8 @@
 ---@class e2b.writeFiles.Input
 ---the sandbox, as e2b.createSandbox returns it
 ---@field sandboxId string
----the files, each path once
+---the files, each path once; a failure lists them in details.written and
+---details.mayBeWritten
 ---@field files e2b.writeFiles.Input.files[]
 ---of all contents together, decoded (1048576 when left out)
 ---@field maxTotalBytes? integer

@@ -179,7 +179,8 @@ static const ebb_field write_[] = {
       .max = 100,
       .items = write_items,
       .items_count = COUNT(write_items),
-      .help = "the files, each path once" },
+      .help = "the files, each path once; a failure lists them in "
+              "details.written and details.mayBeWritten" },
     BYTES("maxTotalBytes", "1048576", EBB_E2B_BINARY_BYTES_MAX,
           "of all contents together, decoded"),
 };

@@ -5,6 +5,7 @@
 #include "sandbox/service/envd/envd_path.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -36,6 +37,18 @@ static void on_cancel(ebb_envd_call *call)
     upload_free(call->state);
 }
 
+/*
+ * Beyond E2B's answer: how many files of a form were whole before the one
+ * that failed, in its order. None after that one was begun.
+ */
+static void report(const ebb_upload *upload)
+{
+    char count[24];
+
+    snprintf(count, sizeof count, "%zu", ebb_value_size(upload->written));
+    ebb_exchange_add_header(upload->call->exchange, "Ebb-Files-Written", count);
+}
+
 /* The statuses of what went wrong while reading and writing. */
 static void fail(ebb_upload *upload, const ebb_err *err)
 {
@@ -50,6 +63,8 @@ static void fail(ebb_upload *upload, const ebb_err *err)
         status = 507;
     else if (err->code == EBB_SANDBOX_NOT_RUNNING)
         status = 502;
+    if (upload->multipart)
+        report(upload);
     upload_free(upload);
     ebb_envd_reply_error(call, status, "%s", err->msg);
 }
