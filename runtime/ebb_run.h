@@ -169,6 +169,12 @@ EBB_API int ebb_runs_list(ebb_runtime *rt, ebb_value **out, ebb_err *err);
 EBB_API int ebb_runs_show(ebb_runtime *rt, const char *id, ebb_value **out,
                           ebb_err *err);
 /*
+ * run is as ebb_runs_show gave it: asks its back end which of its sandboxes are
+ * alive, leaves the others out, and adds status and endAt. -1: it could not be
+ * asked, and the list is as it was. Blocks: not on a host's loop.
+ */
+EBB_API int ebb_runs_find_alive(ebb_runtime *rt, ebb_value *run, ebb_err *err);
+/*
  * Asks its owner to cancel it, or ends an interrupted one as cancelled, and
  * then the sandboxes it made and did not kill (-1 if that fails).
  */

@@ -19,6 +19,24 @@ ebb_value *ebb_runs_value_whole(const ebb_journal_run *run, int64_t now_ms);
  */
 ebb_value *ebb_runs_sandboxes(const ebb_journal_run *run);
 
+/* The metadata of a sandbox that has its idempotency key. */
+#define EBB_RUNS_KEY_FIELD "_render_tasks_idempotency_key"
+
+/* ---- ebb_runs_backend.c ---- */
+
+/*
+ * The runtime for the back end of a run: rt, or another one, which *opened
+ * (else NULL) is too, to be closed. NULL with err.
+ */
+ebb_runtime *ebb_runs_reach(ebb_runtime *rt, const char *backend,
+                            ebb_runtime **opened, ebb_err *err);
+
+/* The other back end: the cloud for the local service, and back. */
+ebb_runtime *ebb_runs_open_other(const ebb_runtime *rt, ebb_err *err);
+
+/* Whether there is a local service that need not be started. */
+bool ebb_runs_local_serves(const ebb_runtime *rt);
+
 /* ---- ebb_runs_prune.c ---- */
 
 /*

@@ -5,10 +5,8 @@
 #include "ebb_runs.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #define KILL "e2b.killSandbox"
-#define KEY_FIELD "_render_tasks_idempotency_key"
 #define IDS_MAX 1000 /* of runs removed at once */
 
 /* 1: killed; 0: not there; -1: failed. */
@@ -30,30 +28,6 @@ static int kill_at(ebb_runtime *rt, const char *id, ebb_value *killed,
     return result;
 }
 
-/* Whether asking it would start nothing. */
-static bool local_is_running(const ebb_config *config)
-{
-    ebb_err ignored = { 0 };
-    char *path = ebb_local_socket(config, &ignored);
-    int fd = path != NULL ? ebb_launch_connect(path) : -1;
-
-    ebb_mem_free(path);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
-}
-
-/* The other back end: the cloud for the local service, and back. */
-static ebb_runtime *open_other(ebb_runtime *rt, ebb_err *err)
-{
-    ebb_config config = rt->config;
-
-    config.local = !ebb_place_is_local(&rt->config);
-    config.allocator = NULL;
-    config.uv_loop = NULL;
-    return ebb_open(&config, err);
-}
-
 /*
  * Ends the sandboxes made under a key: it is not known whether there is one.
  * How many were ended, or -1.
@@ -66,8 +40,8 @@ static int kill_by_key(ebb_runtime *rt, const char *key, ebb_value *killed,
 
     for (size_t i = 0; i < ebb_value_size(list) && result >= 0; i++) {
         const ebb_value *box = ebb_value_at(list, i);
-        const char *of =
-            ebb_value_find_string(ebb_value_find(box, "metadata"), KEY_FIELD);
+        const char *of = ebb_value_find_string(
+            ebb_value_find(box, "metadata"), EBB_RUNS_KEY_FIELD);
         if (of == NULL || strcmp(of, key) != 0)
             continue;
         result = kill_at(rt, ebb_value_find_string(box, "sandboxId"), killed,
@@ -99,41 +73,21 @@ static int end_anywhere(ebb_runtime *rt, const ebb_value *box,
 
     if (here > 0)
         return 0;
-    if (ebb_place_is_local(&rt->config) || local_is_running(&rt->config))
-        other = open_other(rt, &elsewhere);
+    if (ebb_place_is_local(&rt->config) || ebb_runs_local_serves(rt))
+        other = ebb_runs_open_other(rt, &elsewhere);
     if (other != NULL)
         there = end_at(other, box, killed, &elsewhere);
     ebb_close(other);
     return here < 0 && there < 0 ? -1 : 0;
 }
 
-/* The address that the variables name must be the run's. */
-static int check_address(const ebb_runtime *rt, const char *backend,
-                         ebb_err *err)
-{
-    char *now = ebb_place_name(&rt->config);
-    int result = 0;
-
-    if (now != NULL && strcmp(now, backend) != 0)
-        result = ebb_err_set(err, EBB_INVALID_INPUT,
-                             "it was made on %s, and the variables name %s",
-                             backend, now);
-    ebb_mem_free(now);
-    return result;
-}
-
 /* Ends one sandbox on the back end of its run. */
 static int end_on(ebb_runtime *rt, const char *backend, const ebb_value *box,
                   ebb_value *killed, ebb_err *err)
 {
-    bool local = strcmp(backend, EBB_PLACE_LOCAL) == 0;
-    ebb_runtime *other = NULL, *at = rt;
-    int result = -1;
+    ebb_runtime *other, *at = ebb_runs_reach(rt, backend, &other, err);
+    int result = at != NULL ? end_at(at, box, killed, err) : -1;
 
-    if (local != ebb_place_is_local(&rt->config))
-        at = other = open_other(rt, err);
-    if (at != NULL && (local || check_address(at, backend, err) == 0))
-        result = end_at(at, box, killed, err);
     ebb_close(other);
     return result < 0 ? -1 : 0;
 }

@@ -108,13 +108,26 @@ static int follow(ebb_runtime *rt, const char *id, ebb_value **run,
     return result;
 }
 
+/* Those that may be alive are shown when nobody can be asked. */
+static void find_alive(const ebb_cli *cli, ebb_runtime *rt, ebb_value *run)
+{
+    ebb_err err = { 0 };
+
+    if (ebb_runs_find_alive(rt, run, &err) < 0 && !cli->quiet)
+        fprintf(stderr, "ebb: note: whether its sandboxes are alive is not "
+                        "known: %s\n",
+                err.msg);
+}
+
 static int show_run(ebb_cli *cli, ebb_runtime *rt, const char *id,
                     ebb_value **run)
 {
     ebb_err err = { 0 };
 
-    if (cli->json)
+    if (cli->json) {
+        find_alive(cli, rt, *run);
         return ebb_output_value(cli, *run);
+    }
     ebb_runs_show_head(*run);
     if (is_running(*run)) {
         if (follow(rt, id, run, &err) < 0)
@@ -123,6 +136,7 @@ static int show_run(ebb_cli *cli, ebb_runtime *rt, const char *id,
             return EBB_EXIT_OK; /* stopped following */
         ebb_runs_show_head(*run);
     }
+    find_alive(cli, rt, *run);
     ebb_runs_show_steps(*run);
     ebb_runs_show_end(*run);
     return EBB_EXIT_OK;

@@ -210,8 +210,11 @@ void ebb_runs_show_end(const ebb_value *run)
     for (size_t i = 0; i < ebb_value_size(sandboxes); i++) {
         const ebb_value *box = ebb_value_at(sandboxes, i);
         id = ebb_value_find_string(box, "sandboxId");
-        printf("  %s  made by step %s, key %s\n",
-               id != NULL ? id : "(perhaps one)", ebb_output_text(box, "step"),
+        printf("  %s  %s%smade by step %s, key %s\n",
+               id != NULL ? id : "(perhaps one)",
+               ebb_output_text(box, "status"),
+               ebb_value_find(box, "status") != NULL ? ", " : "",
+               ebb_output_text(box, "step"),
                ebb_output_text(box, "idempotencyKey"));
     }
     if (ebb_value_size(sandboxes) > 0)

@@ -89,6 +89,43 @@ describe("a run on the local service", function()
   end)
 end)
 
+describe("ebb runs show", function()
+  local function sandboxes(env)
+    local out, status, err = runs:program("--json runs show kept", env)
+    assert.equal(0, status)
+    return cjson.decode(out).sandboxes, err
+  end
+
+  it("lists the sandboxes of a run that are alive, and no others", function()
+    interrupted("--local", no_key)
+    local left = sandboxes(no_key)
+    assert.equal(1, #left)
+    assert.equal("running", left[1].status)
+    assert.equal("1", left[1].step)
+    find((runs:program("runs show kept", no_key)), "running, made by step 1")
+    runs:words("sandbox kill " .. left[1].sandboxId)
+    assert.same({}, sandboxes(no_key))
+    runs:words("serve --stop")
+    local err
+    left, err = sandboxes(no_key)
+    assert.equal(1, #left)
+    assert.is_nil(left[1].status)
+    find(err, "is not known: the local service is not running")
+  end)
+
+  it("finds by its key the one whose id the run never heard of", function()
+    local words = ("--local run --id kept %s"):format(runs:write(script))
+    runs:program(words, "EBB_CRASH=answered:1 " .. no_key)
+    local left = sandboxes(no_key)
+    assert.equal(1, #left)
+    assert.equal("running", left[1].status)
+    assert.truthy(left[1].sandboxId)
+    local _, status, err = runs:program(words, no_key)
+    assert.equal(0, status, err)
+    assert.same({}, sandboxes(no_key))
+  end)
+end)
+
 describe("a run in the cloud", function()
   local words
   before_each(function() words = interrupted("", account(cloud.url)) end)
