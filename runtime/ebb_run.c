@@ -30,6 +30,7 @@ static int fill_claim(ebb_flow_config *flow, const ebb_run_config *config,
     claim->script_sha256 = config->script_sha256;
     claim->resume = config->resume;
     claim->take_over = config->take_over;
+    claim->interrupted = config->interrupted;
     flow->force = config->force;
     if (config->args != NULL) {
         *args = ebb_value_write(config->args, EBB_WRITE_COMPACT, NULL);

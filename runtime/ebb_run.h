@@ -33,6 +33,11 @@ typedef struct ebb_run_config {
     bool resume;    /* reopen a failed run: the step that ended it is tried */
     bool take_over; /* from an owner that is alive */
     bool force;     /* with resume: a step of unknown outcome too */
+    /*
+     * Only a run that is interrupted, as a sweep of many programs wants it:
+     * EBB_NOT_FOUND and EBB_CONFLICT (it has ended) besides EBB_OWNED.
+     */
+    bool interrupted;
 } ebb_run_config;
 
 EBB_API void ebb_run_config_init(ebb_run_config *config);

@@ -31,7 +31,8 @@ static int execute(const ebb_cli *given, const ebb_value *run,
         cli->local = true;
     ebb_run_config_init(&config);
     config.id = ebb_output_text(run, "id");
-    config.resume = true;
+    config.resume = options->id != NULL;
+    config.interrupted = options->id == NULL; /* a sweep */
     config.take_over = options->take_over;
     config.force = options->force;
     if (list == NULL || script.path == NULL || *script.path != '/') {
@@ -60,11 +61,25 @@ static int resume_one(ebb_cli *cli, ebb_runtime *rt,
     return status;
 }
 
-/* Every run whose owner is dead; the last failure's status. */
-static int resume_all(ebb_cli *cli, ebb_runtime *rt,
-                      const ebb_runs_options *options)
+/* One of a sweep, which others may have taken, ended or removed meanwhile. */
+static int sweep_one(ebb_cli *cli, ebb_runtime *rt, const char *id)
 {
-    ebb_runs_options one = *options;
+    const ebb_runs_options options = { 0 };
+    ebb_value *run = NULL;
+    ebb_err err = { 0 };
+    int status;
+
+    if (ebb_runs_show(rt, id, &run, &err) < 0)
+        return err.code == EBB_NOT_FOUND ? EBB_EXIT_OK
+                                         : ebb_output_error(cli, &err, NULL);
+    status = execute(cli, run, &options);
+    ebb_value_free(run);
+    return status;
+}
+
+/* Every run whose owner is dead, the oldest first; the last failure's status. */
+static int resume_all(ebb_cli *cli, ebb_runtime *rt)
+{
     ebb_value *runs = NULL;
     ebb_err err = { 0 };
     int status = EBB_EXIT_OK, ended;
@@ -76,11 +91,8 @@ static int resume_all(ebb_cli *cli, ebb_runtime *rt,
         const ebb_value *run = ebb_value_at(runs, i);
         if (strcmp(ebb_output_text(run, "state"), "interrupted") != 0)
             continue;
-        one.id = ebb_output_text(run, "id");
-        if (!cli->quiet)
-            fprintf(stderr, "ebb: resuming run %s\n", one.id);
         n++;
-        ended = resume_one(cli, rt, &one);
+        ended = sweep_one(cli, rt, ebb_output_text(run, "id"));
         if (ended != EBB_EXIT_OK)
             status = ended;
     }
@@ -94,7 +106,7 @@ int ebb_runs_resume(ebb_cli *cli, ebb_runtime *rt,
                     const ebb_runs_options *options)
 {
     return options->id != NULL ? resume_one(cli, rt, options)
-                               : resume_all(cli, rt, options);
+                               : resume_all(cli, rt);
 }
 
 int ebb_runs_fork_on(ebb_cli *cli, ebb_runtime *rt,

@@ -173,6 +173,14 @@ static char *read_text(const ebb_lua_script *script, size_t *n, ebb_err *err)
     return text;
 }
 
+/* Another program has, had or removed it: nothing for a sweep to do. */
+static bool was_taken(const ebb_run_config *config, const ebb_err *err)
+{
+    return config->interrupted &&
+           (err->code == EBB_OWNED || err->code == EBB_CONFLICT ||
+            err->code == EBB_NOT_FOUND);
+}
+
 static int run_durably(execution *e, ebb_run_config *config)
 {
     ebb_err err = { 0 };
@@ -180,7 +188,10 @@ static int run_durably(execution *e, ebb_run_config *config)
 
     e->run = ebb_run_open(e->rt, config, &err);
     if (e->run == NULL)
-        return ebb_output_error(e->cli, &err, NULL);
+        return was_taken(config, &err) ? EBB_EXIT_OK
+                                       : ebb_output_error(e->cli, &err, NULL);
+    if (config->interrupted && !e->cli->quiet)
+        fprintf(stderr, "ebb: resuming run %s\n", ebb_run_id(e->run));
     if (ebb_run_get_state(e->run) != EBB_RUN_ACTIVE) {
         status = show_ended(e);
     } else {

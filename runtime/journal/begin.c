@@ -15,9 +15,8 @@
 
 typedef struct claim_job {
     ebb_journal_job base;
-    ebb_journal_run begun; /* what a new run has; id NULL: the next */
-    const char *after;
-    bool resume, take_over;
+    ebb_journal_run begun; /* what a new run has */
+    bool resume, take_over, interrupted;
     int64_t now_ms;
     ebb_journal_claim claim;               /* run 0: not ours, it has ended */
     char id[EBB_JOURNAL_ID_BYTES_MAX + 1]; /* of the run that was found */
@@ -34,9 +33,6 @@ typedef struct found {
     "id, key, state, fruitless, owner_boot, owner_pid, owner_start"
 
 static const char find_sql[] = "SELECT " FOUND_COLUMNS " FROM run WHERE id = ?";
-
-static const char next_sql[] = "SELECT " FOUND_COLUMNS " FROM run"
-                               " WHERE state = 0 AND id > ? ORDER BY id";
 
 static const char begin_sql[] =
     "INSERT INTO run (id, state, fence, owner_boot, owner_pid, owner_start,"
@@ -155,6 +151,9 @@ static int reopen(ebb_journal *journal, claim_job *job, const found *f)
 static int decide(ebb_journal *journal, claim_job *job, const found *f)
 {
     if (f->state != EBB_JOURNAL_ACTIVE) {
+        if (job->interrupted)
+            return ebb_err_set(&job->base.err, EBB_CONFLICT,
+                               "run %s has ended", job->id);
         if (job->resume && f->state != EBB_JOURNAL_DONE)
             return reopen(journal, job, f);
         if (f->state == EBB_JOURNAL_STUCK)
@@ -187,42 +186,13 @@ static int run_claim(ebb_journal *journal, ebb_journal_job *base)
     job->claim = (ebb_journal_claim){ 0 };
     if (got < 0)
         return -1;
+    if (got == 0 && job->interrupted)
+        return ebb_err_set(&base->err, EBB_NOT_FOUND,
+                           "no run %s in the journal %s", job->begun.id,
+                           journal->path);
     if (got == 0)
         return begin(journal, job) < 0 ? -1 : 0;
     read_found(job, row, &f);
-    ebb_sql_done(row);
-    return decide(journal, job, &f) < 0 ? -1 : 0;
-}
-
-static bool same_owner(const ebb_owner *a, const ebb_owner *b)
-{
-    return a->pid == b->pid && a->start == b->start &&
-           strcmp(a->boot, b->boot) == 0;
-}
-
-/* Finds the next one that nobody alive owns; runs of one owner are many. */
-static int run_claim_next(ebb_journal *journal, ebb_journal_job *base)
-{
-    claim_job *job = (claim_job *)base;
-    sqlite3_stmt *row =
-        ebb_sql_start(&journal->sql, &base->err, next_sql, "t", job->after);
-    ebb_owner alive = { .pid = -1 };
-    found f = { 0 };
-    int got = -1;
-
-    job->claim = (ebb_journal_claim){ 0 };
-    job->id[0] = '\0';
-    while (row != NULL &&
-           (got = ebb_sql_step(&journal->sql, row, &base->err)) == 1) {
-        read_found(job, row, &f);
-        if (!same_owner(&f.owner, &alive) &&
-            !ebb_owner_alive(&f.owner, &journal->self))
-            break;
-        alive = f.owner;
-        job->id[0] = '\0';
-    }
-    if (got <= 0)
-        return got;
     ebb_sql_done(row);
     return decide(journal, job, &f) < 0 ? -1 : 0;
 }
@@ -280,6 +250,7 @@ ebb_journal_run *ebb_journal_claim_run(ebb_journal *journal,
                                  .args = config->args },
                       .resume = config->resume,
                       .take_over = config->take_over,
+                      .interrupted = config->interrupted,
                       .now_ms = ebb_clock_wall_ms(journal->clock) };
 
     if (check_config(config, err) != 0 ||
@@ -287,27 +258,4 @@ ebb_journal_run *ebb_journal_claim_run(ebb_journal *journal,
         ebb_journal_wait(journal, &job.base, err) != 0)
         return NULL;
     return load_claimed(journal, &job, err);
-}
-
-int ebb_journal_claim_next(ebb_journal *journal, const char *after,
-                           ebb_journal_run **out, ebb_err *err)
-{
-    claim_job job = { .base = { .run = run_claim_next, .writes = true },
-                      .after = after != NULL ? after : "",
-                      .now_ms = ebb_clock_wall_ms(journal->clock) };
-    int failed = ebb_journal_wait(journal, &job.base, err);
-
-    *out = NULL;
-    if (failed == 0 && job.claim.run == 0)
-        return 0;
-    if (failed == 0)
-        *out = load_claimed(journal, &job, err);
-    if (*out != NULL || job.id[0] == '\0')
-        return failed;
-    /* The id alone, for the sweep to go on after it. */
-    *out = ebb_journal_run_new();
-    if (*out != NULL)
-        (*out)->id = ebb_journal_texts_add(ebb_journal_run_texts(*out), job.id,
-                                           strlen(job.id));
-    return -1;
 }

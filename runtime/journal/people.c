@@ -25,8 +25,11 @@ typedef struct id_job {
     bool asked;
 } id_job;
 
-static const char list_sql[] = "SELECT " EBB_JOURNAL_RUN_HEAD " FROM run"
-                               " ORDER BY key DESC LIMIT ?";
+/* However many have ended since, one that has not is among them. */
+static const char list_sql[] =
+    "SELECT " EBB_JOURNAL_RUN_HEAD " FROM run WHERE key IN"
+    " (SELECT key FROM run ORDER BY state <> 0, key DESC LIMIT ?)"
+    " ORDER BY key DESC";
 
 static const char standing_sql[] =
     "SELECT key, state, owner_boot, owner_pid, owner_start FROM run"

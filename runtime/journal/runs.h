@@ -58,32 +58,28 @@ typedef struct ebb_journal_claim_config {
     const char *args; /* JSON */
     bool resume;      /* reopens one that failed, was cancelled or is stuck */
     bool take_over;   /* from an owner that is alive */
+    bool interrupted; /* only one that is there and has not ended */
 } ebb_journal_claim_config;
 
 /*
  * Claims a run, or begins it, and loads it with its steps (inputs left out,
  * outcomes up to EBB_JOURNAL_SMALL_BYTES). One that has ended comes as it
  * ended, without steps and without a claim, unless resume. NULL: EBB_OWNED
- * (a living owner, named), EBB_STUCK, EBB_INVALID_INPUT, EBB_JOURNAL.
+ * (a living owner, named), EBB_STUCK, EBB_INVALID_INPUT, EBB_JOURNAL; with
+ * interrupted also EBB_NOT_FOUND and EBB_CONFLICT.
  */
 ebb_journal_run *ebb_journal_claim_run(ebb_journal *journal,
                                        const ebb_journal_claim_config *config,
                                        ebb_err *err);
 
-/*
- * Claims and loads the next run after the id `after` (NULL: from the start)
- * that is interrupted: active without a living owner. No such run: *out NULL
- * and 0. One that cannot be claimed (stuck, corrupt) is -1, and *out has its
- * id alone, so that a sweep goes on after it.
- */
-int ebb_journal_claim_next(ebb_journal *journal, const char *after,
-                           ebb_journal_run **out, ebb_err *err);
-
 /* A run with steps, inputs, attempts, log; EBB_NOT_FOUND. */
 ebb_journal_run *ebb_journal_get_run(ebb_journal *journal, const char *id,
                                      ebb_err *err);
 
-/* At most n_max runs, newest first, without steps; as an array of *n. */
+/*
+ * At most n_max runs, newest first, without steps; as an array of *n. Those
+ * that are active come before those that have ended, if not all can.
+ */
 int ebb_journal_list(ebb_journal *journal, size_t n_max, ebb_journal_run ***out,
                      size_t *n, ebb_err *err);
 void ebb_journal_list_free(ebb_journal_run **runs, size_t n);

@@ -98,6 +98,26 @@ static void a_list_has_the_newest_first_and_as_many_as_asked(void **state)
     ebb_journal_list_free(runs, n);
 }
 
+static void a_list_has_what_is_active_before_what_has_ended(void **state)
+{
+    journal_rig *rig = *state;
+    ebb_journal_run *run, **runs;
+    const char *const ids[] = { "active", "b", "c" };
+    size_t n;
+
+    for (int i = 0; i < 3; i++) {
+        run = rig_claim(rig, ids[i]);
+        if (i > 0)
+            rig_end(rig, &run->claim, EBB_JOURNAL_DONE, "1");
+        ebb_journal_run_free(run);
+    }
+    ebb_journal_list(rig->journal, 2, &runs, &n, &rig->err);
+    assert_int_equal(n, 2);
+    assert_string_equal(runs[0]->id, "c");
+    assert_string_equal(runs[1]->id, "active");
+    ebb_journal_list_free(runs, n);
+}
+
 static void an_empty_journal_has_an_empty_list(void **state)
 {
     journal_rig *rig = *state;
@@ -285,6 +305,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_list_has_the_newest_first_and_as_many_as_asked),
+        T(a_list_has_what_is_active_before_what_has_ended),
         T(an_empty_journal_has_an_empty_list),
         T(a_removed_run_leaves_nothing),
         T(an_id_used_again_is_a_run_of_its_own),

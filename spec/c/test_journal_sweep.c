@@ -12,13 +12,22 @@
 #include "support/journal_child.h"
 #include "support/journal_edit.h"
 
+/* As a sweep claims a run; NULL with the error in the rig. */
+static ebb_journal_run *take(journal_rig *rig, const char *id)
+{
+    ebb_journal_claim_config config = { .id = id, .interrupted = true };
+
+    rig->err = (ebb_err){ 0 };
+    return ebb_journal_claim_run(rig->journal, &config, &rig->err);
+}
+
 static void a_sweep_takes_what_is_interrupted_and_nothing_else(void **state)
 {
     journal_rig *rig = *state;
     ebb_journal_run *run;
-    const char *const ids[] = { "a", "b", "c", "d", "e" };
+    const char *const ids[] = { "dead", "done", "released", "mine" };
 
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 4; i++) {
         run = rig_claim(rig, ids[i]);
         if (i == 1)
             rig_end(rig, &run->claim, EBB_JOURNAL_DONE, "1");
@@ -26,59 +35,40 @@ static void a_sweep_takes_what_is_interrupted_and_nothing_else(void **state)
             rig_release(rig, &run->claim);
         ebb_journal_run_free(run);
     }
-    edit(rig->path,
-         "UPDATE run SET owner_pid = 999999999 WHERE id IN ('a', 'e')");
-    assert_int_equal(
-        ebb_journal_claim_next(rig->journal, NULL, &run, &rig->err), 0);
-    assert_string_equal(run->id, "a");
+    edit(rig->path, "UPDATE run SET owner_pid = 999999999 WHERE id = 'dead'");
+    run = take(rig, "dead");
     assert_int_equal(run->recoveries, 1);
     assert_int_equal(rig_outcome(rig, &run->claim, "1", "1"), EBB_OK);
     ebb_journal_run_free(run);
-    ebb_journal_claim_next(rig->journal, "a", &run, &rig->err);
-    assert_string_equal(run->id, "c");
+    run = take(rig, "released");
     assert_int_equal(run->recoveries, 0);
     ebb_journal_run_free(run);
-    ebb_journal_claim_next(rig->journal, "c", &run, &rig->err);
-    assert_string_equal(run->id, "e");
-    ebb_journal_run_free(run);
-    assert_int_equal(ebb_journal_claim_next(rig->journal, "e", &run, &rig->err),
-                     0);
-    assert_null(run);
-    assert_int_equal(
-        ebb_journal_claim_next(rig->journal, NULL, &run, &rig->err), 0);
-    assert_null(run);
+    assert_null(take(rig, "done"));
+    assert_int_equal(rig->err.code, EBB_CONFLICT);
+    assert_null(take(rig, "mine"));
+    assert_int_equal(rig->err.code, EBB_OWNED);
+    assert_null(take(rig, "dead"));
+    assert_int_equal(rig->err.code, EBB_OWNED);
 }
 
-static void a_sweep_goes_on_after_a_stuck_and_a_damaged_run(void **state)
+static void a_sweep_never_begins_a_run_that_is_gone(void **state)
 {
     journal_rig *rig = *state;
-    ebb_journal_run *run;
-    const char *const ids[] = { "a", "b", "c" };
 
-    for (int i = 0; i < 3; i++) {
-        run = rig_claim(rig, ids[i]);
-        rig_outcome(rig, &run->claim, "1", "1");
-        ebb_journal_run_free(run);
-    }
-    edit(rig->path, "UPDATE run SET owner_pid = 999999999;"
-                    "UPDATE run SET fruitless = 10 WHERE id = 'a';"
-                    "UPDATE step SET outcome = '2' WHERE run ="
-                    " (SELECT key FROM run WHERE id = 'b')");
-    assert_int_equal(
-        ebb_journal_claim_next(rig->journal, NULL, &run, &rig->err), -1);
+    assert_null(take(rig, "gone"));
+    assert_int_equal(rig->err.code, EBB_NOT_FOUND);
+    assert_null(ebb_journal_get_run(rig->journal, "gone", &rig->err));
+}
+
+static void a_sweep_does_not_free_a_run_that_is_stuck(void **state)
+{
+    journal_rig *rig = *state;
+    ebb_journal_run *run = rig_claim(rig, "a");
+
+    ebb_journal_run_free(run);
+    edit(rig->path, "UPDATE run SET owner_pid = 999999999, fruitless = 10");
+    assert_null(take(rig, "a"));
     assert_int_equal(rig->err.code, EBB_STUCK);
-    assert_string_equal(run->id, "a");
-    ebb_journal_run_free(run);
-    assert_int_equal(ebb_journal_claim_next(rig->journal, "a", &run, &rig->err),
-                     -1);
-    assert_int_equal(rig->err.code, EBB_JOURNAL);
-    assert_non_null(strstr(rig->err.msg, "run b: step 1 is damaged"));
-    assert_string_equal(run->id, "b");
-    ebb_journal_run_free(run);
-    assert_int_equal(ebb_journal_claim_next(rig->journal, "b", &run, &rig->err),
-                     0);
-    assert_string_equal(run->id, "c");
-    ebb_journal_run_free(run);
     run = ebb_journal_get_run(rig->journal, "a", &rig->err);
     assert_int_equal(run->state, EBB_JOURNAL_STUCK);
     ebb_journal_run_free(run);
@@ -87,27 +77,39 @@ static void a_sweep_goes_on_after_a_stuck_and_a_damaged_run(void **state)
 #define SWEPT    1000
 #define SWEEPERS 8
 
+/* Claims this one or finds it taken: 1, 0, or -1. */
+static int take_one(journal_rig *rig, const char *id)
+{
+    ebb_journal_run *run = take(rig, id);
+
+    if (run == NULL)
+        return rig->err.code == EBB_OWNED ? 0 : -1;
+    ebb_journal_run_free(run);
+    return 1;
+}
+
 /*
  * Claims what it can and writes a number for each, then -1; and lives on, for
  * what it claimed would else be free again.
  */
 static int sweep(journal_rig *rig, int out)
 {
-    ebb_journal_run *run = NULL, *last = NULL;
-    int n;
+    ebb_journal_run **runs;
+    int end = -1, number, taken;
+    size_t n;
 
-    while (ebb_journal_claim_next(rig->journal, last ? last->id : NULL, &run,
-                                  &rig->err) == 0 &&
-           run != NULL) {
-        n = atoi(run->id + 1);
-        if (write(out, &n, sizeof n) != sizeof n)
-            return 1;
-        ebb_journal_run_free(last);
-        last = run;
+    if (ebb_journal_list(rig->journal, SWEPT, &runs, &n, &rig->err) != 0)
+        return 1;
+    for (size_t i = 0; i < n; i++) {
+        taken = take_one(rig, runs[i]->id);
+        number = atoi(runs[i]->id + 1);
+        if (taken < 0 || (taken > 0 && write(out, &number, sizeof number) !=
+                                           sizeof number))
+            return 2;
     }
-    n = -1;
-    if (rig->err.code != EBB_OK || write(out, &n, sizeof n) != sizeof n)
-        return 2;
+    ebb_journal_list_free(runs, n);
+    if (write(out, &end, sizeof end) != sizeof end)
+        return 3;
     pause();
     return 0;
 }
@@ -145,7 +147,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_sweep_takes_what_is_interrupted_and_nothing_else),
-        T(a_sweep_goes_on_after_a_stuck_and_a_damaged_run),
+        T(a_sweep_never_begins_a_run_that_is_gone),
+        T(a_sweep_does_not_free_a_run_that_is_stuck),
         T(eight_processes_claim_each_of_a_thousand_runs_once),
     };
 

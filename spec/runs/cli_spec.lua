@@ -153,6 +153,23 @@ describe("ebb runs", function()
     find(err, "no run is interrupted")
   end)
 
+  it("does not resume a run for ever that kills its process", function()
+    local _, status = runs:run("s", "ebb.sleep(0)",
+      { crash = "run-opened:1" })
+    assert.equal(durable.KILLED, status)
+    for _ = 1, 10 do
+      _, status = runs:words("runs resume", "EBB_CRASH=run-opened:1")
+      assert.equal(durable.KILLED, status)
+    end
+    local err
+    _, status, err = runs:words "runs resume"
+    assert.equal(6, status)
+    find(err, "ended its process 11 times in a row")
+    assert.equal("stuck", state "s")
+    _, status, err = runs:words "runs resume s"
+    assert.equal(0, status, err)
+  end)
+
   it("says by whom a run is owned, and takes it over if asked", function()
     local pid = long "l"
     assert.equal(pid, json("runs show l").owner.pid)
