@@ -77,7 +77,7 @@ static int sweep_one(ebb_cli *cli, ebb_runtime *rt, const char *id)
     return status;
 }
 
-/* Every run whose owner is dead, the oldest first; the last failure's status. */
+/* Every run whose owner is dead, the oldest first; the last failure counts. */
 static int resume_all(ebb_cli *cli, ebb_runtime *rt)
 {
     ebb_value *runs = NULL;
