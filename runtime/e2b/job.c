@@ -8,8 +8,6 @@
 #include "e2b/errors.h"
 #include "e2b/state.h"
 
-#define ID_BYTES_MAX 128
-
 static void job_free(ebb_e2b_job *job)
 {
     ebb_e2b_place_leave(job);
@@ -33,34 +31,15 @@ static void cancel(ebb_attempt *attempt)
     ebb_e2b_job_fail(job, &err, NULL);
 }
 
-/* It becomes part of paths and headers. */
-static int check_id(const char *id, ebb_err *err)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
-                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-    size_t n = id == NULL ? 1 : strlen(id);
-
-    if (id == NULL || (n <= ID_BYTES_MAX && strspn(id, allowed) == n))
-        return 0;
-    return ebb_err_set(err, EBB_INVALID_INPUT,
-                       "sandboxId: expected letters and digits, as "
-                       "e2b.createSandbox returns it, got \"%.48s\"",
-                       id);
-}
-
 void ebb_e2b_job_start(ebb_attempt *attempt, size_t size, ebb_e2b_job_fn *begin,
                        ebb_e2b_job_fn *clear)
 {
     const char *id = ebb_value_find_string(attempt->input, "sandboxId");
-    ebb_e2b_job *job = NULL;
+    ebb_e2b_job *job = ebb_mem_zero(size);
     ebb_err err = { 0 };
 
-    if (check_id(id, &err) == 0) {
-        job = ebb_mem_zero(size);
-        if (job == NULL)
-            ebb_err_set(&err, EBB_NO_MEMORY, "no memory for the call");
-    }
     if (job == NULL) {
+        ebb_err_set(&err, EBB_NO_MEMORY, "no memory for the call");
         ebb_attempt_fail(attempt, &err, NULL);
         return;
     }

@@ -64,8 +64,7 @@ struct ebb_e2b_job {
 
 /*
  * Makes the attempt's job, a zeroed block of size bytes, and calls begin when
- * the back end is known. Fails the attempt itself when that cannot be, and
- * when the input's sandboxId cannot be one.
+ * the back end is known. Fails the attempt itself when that cannot be.
  */
 void ebb_e2b_job_start(ebb_attempt *attempt, size_t size, ebb_e2b_job_fn *begin,
                        ebb_e2b_job_fn *clear);

@@ -10,6 +10,9 @@
 #include "task/place.h"
 
 #define INPUT_BYTES_MAX 4000000
+#define ID_BYTES_MAX    128
+#define PATH_BYTES_MAX  4095 /* PATH_MAX without its NUL */
+#define NAME_BYTES_MAX  255  /* NAME_MAX */
 
 static const char *got(const ebb_value *value)
 {
@@ -60,6 +63,63 @@ static ebb_value *not_a_choice(const ebb_place *at, const ebb_field *field,
                            ebb_place_shown(text, quoted));
 }
 
+static int check_id(const ebb_place *at, const ebb_field *field,
+                    const char *text, size_t n, ebb_err *err)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    char quoted[EBB_SHOWN_BYTES];
+
+    if (n > 0 && n <= ID_BYTES_MAX && strspn(text, allowed) == n)
+        return 0;
+    ebb_place_wrong(at, err,
+                    "expected letters and digits (%s), at most %d, got \"%s\"",
+                    field->help ? field->help : "an id", ID_BYTES_MAX,
+                    ebb_place_shown(text, quoted));
+    return -1;
+}
+
+/* What no file system of Linux takes: a server would answer it with a 500. */
+static int check_path(const ebb_place *at, const char *text, size_t n,
+                      ebb_err *err)
+{
+    size_t name = 0;
+
+    if (n > PATH_BYTES_MAX) {
+        ebb_place_wrong(at, err, "a path of %zu bytes, at most %d", n,
+                        PATH_BYTES_MAX);
+        return -1;
+    }
+    for (const char *c = text; *c != '\0'; c += name) {
+        c += strspn(c, "/");
+        name = strcspn(c, "/");
+        if (name <= NAME_BYTES_MAX)
+            continue;
+        ebb_place_wrong(at, err, "a name of %zu bytes in it, at most %d", name,
+                        NAME_BYTES_MAX);
+        return -1;
+    }
+    return 0;
+}
+
+/* What the flags say of a string. */
+static int check_text(const ebb_place *at, const ebb_field *field,
+                      const char *text, size_t n, ebb_err *err)
+{
+    if ((field->flags & EBB_FIELD_NOT_BLANK) &&
+        strspn(text, " \t\r\n\v\f") == n)
+        ebb_place_wrong(at, err, "must not be blank");
+    else if ((field->flags & EBB_FIELD_NO_NUL) && memchr(text, '\0', n) != NULL)
+        ebb_place_wrong(at, err, "must not hold a NUL byte");
+    else if (field->flags & EBB_FIELD_ID)
+        return check_id(at, field, text, n, err);
+    else if (field->flags & EBB_FIELD_PATH)
+        return check_path(at, text, n, err);
+    else
+        return 0;
+    return -1;
+}
+
 static ebb_value *check_string(const ebb_place *at, const ebb_field *field,
                                const ebb_value *value, ebb_err *err)
 {
@@ -68,11 +128,8 @@ static ebb_value *check_string(const ebb_place *at, const ebb_field *field,
 
     if (text == NULL)
         return ebb_place_wrong(at, err, "expected string, got %s", got(value));
-    if ((field->flags & EBB_FIELD_NOT_BLANK) &&
-        strspn(text, " \t\r\n\v\f") == n)
-        return ebb_place_wrong(at, err, "must not be blank");
-    if ((field->flags & EBB_FIELD_NO_NUL) && memchr(text, '\0', n) != NULL)
-        return ebb_place_wrong(at, err, "must not hold a NUL byte");
+    if (check_text(at, field, text, n, err) != 0)
+        return NULL;
     for (size_t i = 0; field->choices != NULL; i++) {
         if (field->choices[i] == NULL)
             return not_a_choice(at, field, text, err);

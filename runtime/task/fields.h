@@ -29,6 +29,8 @@ typedef enum ebb_field_type {
 #define EBB_FIELD_POSITIVE  4u  /* a number > 0 */
 #define EBB_FIELD_CLAMP     8u  /* out of range is moved into it, no error */
 #define EBB_FIELD_NO_NUL    16u /* a string, or each string of a map */
+#define EBB_FIELD_ID        32u /* a string that fits paths and headers */
+#define EBB_FIELD_PATH      64u /* a string that Linux can take as a path */
 
 typedef struct ebb_field ebb_field;
 struct ebb_field {

@@ -24,7 +24,8 @@ static const struct {
 } flags[] = {
     { "required", EBB_FIELD_REQUIRED }, { "notBlank", EBB_FIELD_NOT_BLANK },
     { "positive", EBB_FIELD_POSITIVE }, { "clamp", EBB_FIELD_CLAMP },
-    { "noNul", EBB_FIELD_NO_NUL },
+    { "noNul", EBB_FIELD_NO_NUL },      { "id", EBB_FIELD_ID },
+    { "path", EBB_FIELD_PATH },
 };
 
 #define FLAGS_COUNT (sizeof flags / sizeof *flags)

@@ -50,6 +50,11 @@ static const ebb_field fields[] = {
     { .name = "envs", .type = EBB_FIELD_MAP, .flags = EBB_FIELD_NO_NUL },
     { .name = "fast", .type = EBB_FIELD_BOOL },
     { .name = "any", .type = EBB_FIELD_ANY },
+    { .name = "id",
+      .type = EBB_FIELD_STRING,
+      .flags = EBB_FIELD_ID,
+      .help = "as t.y gives it" },
+    { .name = "where", .type = EBB_FIELD_STRING, .flags = EBB_FIELD_PATH },
 };
 #define COUNT (sizeof fields / sizeof *fields)
 
@@ -149,6 +154,56 @@ static void each_mistake_names_its_place(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_string_equal(check(cases[i].in), cases[i].message);
+}
+
+/* {"sandboxId":"i","<name>":"<text>"} checked, with text n times over. */
+static const char *check_long(const char *name, const char *text, size_t n)
+{
+    char json[8192];
+    size_t at = (size_t)snprintf(json, sizeof json,
+                                 "{\"sandboxId\":\"i\",\"%s\":\"", name);
+
+    for (size_t i = 0; i < n; i++)
+        at += (size_t)snprintf(json + at, sizeof json - at, "%s", text);
+    snprintf(json + at, sizeof json - at, "\"}");
+    return check(json);
+}
+
+static void an_id_is_what_fits_paths_and_headers(void **state)
+{
+    static const char *const wrong[] = { "",     "a b",      "a/b",
+                                         "a\\n", "\xC3\xA9", "a?" };
+
+    (void)state;
+    assert_string_equal(check_long("id", "aZ09-_", 1),
+                        "{\"sandboxId\":\"i\",\"limit\":100,\"id\":"
+                        "\"aZ09-_\"}");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_non_null(strstr(check_long("id", wrong[i], 1),
+                               "t.x: id: expected letters and digits (as t.y "
+                               "gives it), at most 128, got \""));
+    assert_null(strstr(check_long("id", "a", 128), "expected"));
+    assert_non_null(strstr(check_long("id", "a", 129), "expected"));
+}
+
+static void a_path_is_what_linux_can_take(void **state)
+{
+    (void)state;
+    assert_null(strstr(check_long("where", "n", 255), "at most"));
+    assert_string_equal(check_long("where", "n", 256),
+                        "t.x: where: a name of 256 bytes in it, at most 255");
+    assert_null(strstr(check_long("where", "a/", 2047), "at most"));
+    assert_string_equal(check_long("where", "a/", 2048),
+                        "t.x: where: a path of 4096 bytes, at most 4095");
+    assert_null(strstr(check_long("where", "//.~", 1), "at most"));
+    assert_null(strstr(check_long("where", "/", 255), "at most"));
+}
+
+static void a_quoted_text_stays_on_its_line(void **state)
+{
+    (void)state;
+    assert_string_equal(check("{\"sandboxId\":\"i\",\"a\\n\\u001b[2J\":1}"),
+                        "t.x: unknown field 'a??[2J'");
 }
 
 static void numbers_become_what_the_field_wants(void **state)
@@ -287,6 +342,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_filled_in_and_null_is_absent),
         cmocka_unit_test(each_mistake_names_its_place),
+        cmocka_unit_test(an_id_is_what_fits_paths_and_headers),
+        cmocka_unit_test(a_path_is_what_linux_can_take),
+        cmocka_unit_test(a_quoted_text_stays_on_its_line),
         cmocka_unit_test(numbers_become_what_the_field_wants),
         cmocka_unit_test(lua_s_empty_table_is_a_map_or_a_list_as_wanted),
         cmocka_unit_test(an_input_is_bounded_as_a_whole),

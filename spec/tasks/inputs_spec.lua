@@ -106,3 +106,33 @@ describe("a limit of a collection", function()
     end
   end)
 end)
+
+describe("an id or a path that cannot be one", function()
+  local rows = {
+    { "getSandbox", { sandboxId = "a/b" },
+      "e2b.getSandbox: sandboxId: expected letters and digits" },
+    { "killSandbox", { sandboxId = ("a"):rep(129) },
+      "e2b.killSandbox: sandboxId: expected letters and digits" },
+    { "readFile", { path = ("n"):rep(256) },
+      "e2b.readFile: path: a name of 256 bytes in it, at most 255" },
+    { "listFiles", { path = ("d/"):rep(2048) },
+      "e2b.listFiles: path: a path of 4096 bytes, at most 4095" },
+    { "writeFiles", { files = { { path = "a", content = "" },
+      { path = "b/" .. ("n"):rep(256), content = "" } } },
+      "e2b.writeFiles: files[2].path: a name of 256 bytes in it, at most 255" },
+    { "runCommand", { command = "true", cwd = ("n"):rep(256) },
+      "e2b.runCommand: cwd: a name of 256 bytes in it, at most 255" },
+  }
+
+  it("is named with its task and field, and nothing is sent", function()
+    local before = sent()
+    for _, row in ipairs(rows) do
+      local input = row[2]
+      input.sandboxId = input.sandboxId or "ibox"
+      local answer = s:call("e2b." .. row[1], input)
+      assert.equal("invalid_input", answer.error.code, row[1])
+      assert.equal(row[3], answer.error.message:sub(1, #row[3]))
+    end
+    assert.equal(before, sent())
+  end)
+end)

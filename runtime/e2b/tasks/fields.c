@@ -13,7 +13,7 @@
 #define SANDBOX_ID                                                             \
     {                                                                          \
         .name = "sandboxId", .type = EBB_FIELD_STRING,                         \
-        .flags = EBB_FIELD_REQUIRED | EBB_FIELD_NOT_BLANK,                     \
+        .flags = EBB_FIELD_REQUIRED | EBB_FIELD_NOT_BLANK | EBB_FIELD_ID,      \
         .help = "the sandbox, as e2b.createSandbox returns it"                 \
     }
 
@@ -101,7 +101,7 @@ static const ebb_field command[] = {
       .help = "for /bin/bash -l -c; at most 131,071 bytes" },
     { .name = "cwd",
       .type = EBB_FIELD_STRING,
-      .flags = EBB_FIELD_NO_NUL,
+      .flags = EBB_FIELD_NO_NUL | EBB_FIELD_PATH,
       .help = "where it runs; the user's home when left out" },
     { .name = "envs",
       .type = EBB_FIELD_MAP,
@@ -158,7 +158,8 @@ const ebb_e2b_fields ebb_e2b_fields_code = TABLE(code);
 static const ebb_field write_items[] = {
     { .name = "path",
       .type = EBB_FIELD_STRING,
-      .flags = EBB_FIELD_REQUIRED | EBB_FIELD_NOT_BLANK | EBB_FIELD_NO_NUL,
+      .flags = EBB_FIELD_REQUIRED | EBB_FIELD_NOT_BLANK | EBB_FIELD_NO_NUL |
+               EBB_FIELD_PATH,
       .help = "where; missing directories are made" },
     { .name = "encoding",
       .type = EBB_FIELD_STRING,
@@ -190,7 +191,8 @@ static const ebb_field read_[] = {
     SANDBOX_ID,
     { .name = "path",
       .type = EBB_FIELD_STRING,
-      .flags = EBB_FIELD_REQUIRED | EBB_FIELD_NOT_BLANK | EBB_FIELD_NO_NUL,
+      .flags = EBB_FIELD_REQUIRED | EBB_FIELD_NOT_BLANK | EBB_FIELD_NO_NUL |
+               EBB_FIELD_PATH,
       .help = "the file" },
     { .name = "encoding",
       .type = EBB_FIELD_STRING,
@@ -206,7 +208,8 @@ static const ebb_field list[] = {
     SANDBOX_ID,
     { .name = "path",
       .type = EBB_FIELD_STRING,
-      .flags = EBB_FIELD_REQUIRED | EBB_FIELD_NOT_BLANK | EBB_FIELD_NO_NUL,
+      .flags = EBB_FIELD_REQUIRED | EBB_FIELD_NOT_BLANK | EBB_FIELD_NO_NUL |
+               EBB_FIELD_PATH,
       .help = "the directory; its entries only, not theirs" },
     LIMIT("entries"),
 };
