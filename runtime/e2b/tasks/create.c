@@ -33,10 +33,27 @@ typedef struct create {
     ebb_value *ours;   /* it, as a SandboxDTO */
 } create;
 
+/* A sandbox whose metadata pass the cap is there all the same: name it. */
+static ebb_value *details_of(const ebb_value *sandbox)
+{
+    return ebb_e2b_result_with(
+        ebb_value_object(), "sandboxId",
+        ebb_value_text(ebb_value_find_string(sandbox, "sandboxId")));
+}
+
 static void finish(create *c, ebb_value *sandbox, bool created)
 {
+    ebb_value *details = NULL, *result;
+    ebb_err err = { 0 };
+
     sandbox = ebb_e2b_result_with(sandbox, "created", ebb_value_bool(created));
-    ebb_e2b_job_finish(&c->job, sandbox);
+    if (ebb_value_length(sandbox) > EBB_E2B_RESULT_BYTES_MAX)
+        details = details_of(sandbox);
+    result = ebb_e2b_result_cap(sandbox, &err);
+    if (result != NULL)
+        ebb_e2b_job_finish(&c->job, result);
+    else
+        ebb_e2b_job_fail(&c->job, &err, details);
 }
 
 static ebb_value *take(ebb_value **from)
