@@ -229,11 +229,12 @@ fuzz:
 fuzzers: $(FUZZERS)
 	@:
 
-## oom: fail each allocation of a call in turn, under AddressSanitizer
+## oom: fail each allocation in turn, of every task, the journal, a run
+OOM := $(addprefix build/asan/spec/test_,oom e2b_memory journal_memory \
+       run_memory)
 oom:
-	$(Q)$(MAKE) --no-print-directory SANITIZE=address,undefined \
-	  build/asan/spec/test_oom
-	$(Q)build/asan/spec/test_oom
+	$(Q)$(MAKE) --no-print-directory SANITIZE=address,undefined $(OOM)
+	$(Q)for test in $(OOM); do $$test || exit 1; done
 
 ## lint: layers, header owners, sizes, luacheck, clang-tidy
 lint: $(GEN_H)

@@ -9,45 +9,102 @@
 
 #include "ebb.h"
 
+#include "support/e2b_boxes.h"
+#include "support/e2b_entries.h"
+#include "support/e2b_frames.h"
 #include "support/flood.h"
 #include "support/starving.h"
 
 #define ALLOCATIONS_MAX 20000
+#define ROUTES_MAX      5
 
 typedef struct oom_case {
     const char *task, *input;
-    const char *answer; /* NULL: a short command */
+    flood_route routes[ROUTES_MAX];
 } oom_case;
 
+#define AT(text)         .line = text " "
+#define TWO(first, then) BODY(first), .later = then, .later_n = sizeof(then) - 1
+#define END_0            "\0\0\0\0\x06\x0a\x04\x1a\x02\x10\x01"
+#define RUNNING          BOX("i1", "running", OLD)
+#define PAUSED           BOX("i1", "paused", OLD)
+
 static const oom_case cases[] = {
+    { "e2b.createSandbox",
+      "{\"idempotencyKey\":\"k1\",\"timeoutMs\":60000,\"template\":\"base\","
+      "\"metadata\":{\"a\":\"b\"},\"envs\":{\"A\":\"1\"}}",
+      { { .line = "GET /v2/sandboxes?", .body = "[]" },
+        { AT("POST /v2/sandboxes"), .body = MADE },
+        { AT("GET /sandboxes/inew"), .body = BOX("inew", "running", NEW) } } },
+    /* Two have the key: the older one is adopted. */
+    { "e2b.createSandbox",
+      "{\"idempotencyKey\":\"k1\"}",
+      { { .line = "GET /v2/sandboxes?",
+          .body = "[" BOX("iother", "paused", NEW) "," RUNNING "]" } } },
+    { "e2b.getSandbox",
+      "{\"sandboxId\":\"i1\"}",
+      { { AT("GET /sandboxes/i1"), .body = RUNNING } } },
+    { "e2b.pauseSandbox",
+      "{\"sandboxId\":\"i1\",\"keepMemory\":false}",
+      { { AT("GET /sandboxes/i1"), .body = RUNNING },
+        { AT("POST /sandboxes/i1/pause"), .body = "{}" } } },
+    { "e2b.resumeSandbox",
+      "{\"sandboxId\":\"i1\",\"timeoutMs\":60000}",
+      { { AT("GET /sandboxes/i1"), .body = PAUSED } } },
+    { "e2b.killSandbox",
+      "{\"sandboxId\":\"i1\"}",
+      { { AT("DELETE /sandboxes/i1"), .body = "{}" } } },
     { "e2b.runCommand",
       "{\"sandboxId\":\"i1\",\"command\":\"x\",\"cwd\":\"/\","
       "\"envs\":{\"A\":\"1\",\"B\":\"2\"},\"user\":\"root\"}",
-      NULL },
-    { "e2b.runCode", "{\"sandboxId\":\"i1\",\"code\":\"x\"}",
-      "{\"type\":\"stdout\",\"text\":\"a\"}\n"
-      "{\"type\":\"result\",\"text\":\"b\",\"png\":\"AAAA\"}\n"
-      "{\"type\":\"error\",\"name\":\"E\",\"value\":\"v\","
-      "\"traceback\":\"t\"}\n"
-      "{\"type\":\"number_of_executions\",\"execution_count\":1}\n"
-      "{\"type\":\"end_of_execution\"}\n" },
-    { "e2b.getSandbox", "{\"sandboxId\":\"i1\"}",
-      "{\"sandboxID\":\"i1\",\"templateID\":\"base\",\"state\":\"running\","
-      "\"startedAt\":\"2026-01-01T00:00:00Z\","
-      "\"endAt\":\"2026-01-01T00:05:00Z\",\"metadata\":{\"a\":\"b\"}}" },
-    { "e2b.getSandboxLogs", "{\"sandboxId\":\"i1\"}",
-      "{\"logs\":[{\"timestamp\":\"2026-01-01T00:00:00Z\",\"level\":\"info\","
-      "\"message\":\"m\",\"fields\":{\"logger\":\"l\"}}]}" },
+      { { AT("POST /process.Process/Start"),
+          BODY(START OUT_HI ERR_NO KEEP EXIT_3 FINISH) } } },
+    { "e2b.runCommand",
+      "{\"sandboxId\":\"i1\",\"command\":\"cat\",\"stdin\":\"hi\\n\"}",
+      { { AT("POST /process.Process/Start"), TWO(START, OUT_HI END_0 FINISH) },
+        { AT("POST /process.Process/SendInput"), .body = "" },
+        { AT("POST /process.Process/CloseStdin"), .body = "" } } },
+    { "e2b.runCode",
+      "{\"sandboxId\":\"i1\",\"code\":\"x\",\"envs\":{\"A\":\"1\"}}",
+      { { AT("POST /execute"),
+          .body = "{\"type\":\"stdout\",\"text\":\"a\"}\n"
+                  "{\"type\":\"result\",\"text\":\"b\",\"png\":\"AAAA\"}\n"
+                  "{\"type\":\"error\",\"name\":\"E\",\"value\":\"v\","
+                  "\"traceback\":\"t\"}\n"
+                  "{\"type\":\"number_of_executions\","
+                  "\"execution_count\":1}\n"
+                  "{\"type\":\"end_of_execution\"}\n" } } },
     { "e2b.writeFiles",
       "{\"sandboxId\":\"i1\",\"files\":[{\"path\":\"a\",\"content\":\"x\"},"
       "{\"path\":\"b\",\"content\":\"eA==\",\"encoding\":\"base64\"}]}",
-      "[{\"path\":\"/a\"},{\"path\":\"/b\"}]" },
-    { "e2b.listFiles", "{\"sandboxId\":\"i1\",\"path\":\"/\"}",
-      "\n\x05\n\x01"
-      "a\x10\x01" },
-    { "e2b.killSandbox", "{\"sandboxId\":\"i1\"}", "{}" },
-    { "e2b.getSandbox", "{\"sandboxId\":\"i1\",\"other\":1}", "" },
-    { "e2b.nothing", "{}", "" },
+      { { .line = "POST /files",
+          .body = "[{\"path\":\"/a\"},{\"path\":\"/b\"}]" } } },
+    { "e2b.readFile",
+      "{\"sandboxId\":\"i1\",\"path\":\"/a\",\"encoding\":\"base64\"}",
+      { { AT("POST " STAT), BODY(FILE_OF("\x02")) },
+        { .line = "GET /files", .body = "hi" } } },
+    { "e2b.readFile",
+      "{\"sandboxId\":\"i1\",\"path\":\"/a\"}",
+      { { AT("POST " STAT), BODY(FILE_OF("\x03")) },
+        { .line = "GET /files", .body = "\xe2\x82\xac" } } },
+    { "e2b.listFiles",
+      "{\"sandboxId\":\"i1\",\"path\":\"/\"}",
+      { { AT("POST " LIST), BODY(FILE_OF("\x02") DIRECTORY DANGLING) } } },
+    { "e2b.getSandboxLogs",
+      "{\"sandboxId\":\"i1\",\"search\":\"m\"}",
+      { { .line = "GET /v2/sandboxes/i1/logs",
+          .body = "{\"logs\":[{\"timestamp\":\"2026-01-01T00:00:00Z\","
+                  "\"level\":\"info\",\"message\":\"m\","
+                  "\"fields\":{\"logger\":\"l\"}}]}" } } },
+    { "e2b.getSandboxMetrics",
+      "{\"sandboxId\":\"i1\",\"start\":\"2026-01-01T00:00:00Z\"}",
+      { { .line = "GET /sandboxes/i1/metrics",
+          .body = "[{\"timestamp\":\"2026-01-01T00:00:00Z\","
+                  "\"timestampUnix\":1767225600,\"cpuUsedPct\":1.5,"
+                  "\"cpuCount\":2,\"memUsed\":1,\"memTotal\":2,"
+                  "\"diskUsed\":1,\"diskTotal\":2}]" } } },
+    { "e2b.getSandbox", "{\"sandboxId\":\"i1\",\"other\":1}", { { 0 } } },
+    { "e2b.nothing", "{}", { { 0 } } },
 };
 
 /* What executes may have run by the time that memory ends. */
@@ -55,19 +112,6 @@ static bool executes(const oom_case *c)
 {
     return strncmp(c->task, "e2b.run", 7) == 0 ||
            strcmp(c->task, "e2b.writeFiles") == 0;
-}
-
-static void prepare(flood *f, const oom_case *c)
-{
-    if (c->answer == NULL) {
-        flood_command(f, 100, 10);
-    } else {
-        ebb_buf_printf(&f->head,
-                       "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-                       "Content-Length: %zu\r\n\r\n%s",
-                       strlen(c->answer), c->answer);
-    }
-    flood_start(f);
 }
 
 static ebb_runtime *open_runtime(const flood *f, ebb_err *err)
@@ -130,7 +174,8 @@ static void check(const oom_case *c, bool once)
     ebb_code usual;
     int n = 0;
 
-    prepare(&f, c);
+    f.routes = c->routes;
+    flood_start(&f);
     usual = call_once(&f, c, &err);
     while (starve(&f, c, n, once, usual))
         assert_true(++n < ALLOCATIONS_MAX);

@@ -26,10 +26,25 @@
 
 #include "base/buf.h"
 
-/* What follows "POST …/connect": head, then block times, then tail. */
+/* An answer with 200 to the requests that begin so, in one piece or two. */
+typedef struct flood_route {
+    const char *line; /* "POST /files"; NULL ends the list */
+    const char *body;
+    size_t n;          /* 0: strlen(body) */
+    const char *later; /* what follows after FLOOD_PAUSE_US, or NULL */
+    size_t later_n;
+} flood_route;
+
+#define FLOOD_PAUSE_US 2000
+
+/*
+ * What no route answers and is no "POST …/connect" gets head, then block
+ * times, then tail.
+ */
 typedef struct flood {
     ebb_buf head, block, tail;
     uint64_t times;
+    const flood_route *routes;
     bool at_once; /* connect is answered so, too */
     pid_t pid;
     uint16_t port;
@@ -70,6 +85,28 @@ static inline void flood_receive(int fd, char *request, size_t size)
     }
 }
 
+static inline bool flood_answer(const flood *f, int fd, const char *request)
+{
+    const flood_route *r = f->routes;
+    char head[128];
+    size_t n;
+
+    while (r != NULL && r->line != NULL &&
+           strncmp(request, r->line, strlen(r->line)) != 0)
+        r++;
+    if (r == NULL || r->line == NULL)
+        return false;
+    n = r->n > 0 ? r->n : strlen(r->body);
+    snprintf(head, sizeof head,
+             "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n", n + r->later_n);
+    flood_send(fd, head, strlen(head));
+    flood_send(fd, r->body, n);
+    if (r->later != NULL)
+        usleep(FLOOD_PAUSE_US);
+    flood_send(fd, r->later, r->later_n);
+    return true;
+}
+
 static inline void flood_serve(const flood *f, int fd)
 {
     static const char connected[] =
@@ -80,6 +117,8 @@ static inline void flood_serve(const flood *f, int fd)
     for (;;) {
         flood_receive(fd, request, sizeof request);
         *strchr(request, '\r') = '\0';
+        if (flood_answer(f, fd, request))
+            continue;
         if (!f->at_once && strstr(request, "/connect ") != NULL) {
             flood_send(fd, connected, sizeof connected - 1);
             continue;

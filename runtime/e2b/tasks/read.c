@@ -123,6 +123,8 @@ static void got(void *context, ebb_e2b_transfer *transfer,
     r->job.transfer = NULL;
     if (r->too_large) {
         too_large(r, -1, &err);
+    } else if (r->bytes.failed) {
+        ebb_err_set(&err, EBB_NO_MEMORY, "contents of a file");
     } else if (failure != NULL) {
         err = *failure;
         ebb_err_wrap(&err, "%s", r->job.subject);
