@@ -34,6 +34,49 @@ describe("the data plane", function()
     end
   end)
 
+  it("finds envd as SDKs before 2.0 name it, by id and client (D05)",
+    function()
+      local host = "49983-" .. box.sandboxID .. "-" .. box.clientID
+      assert.equal(204, (ask("/health", { Host = host .. ".e2b.app" })))
+      for _, wrong in ipairs { host .. "-x.e2b.app", host } do
+        assert.not_equal(204, (ask("/health", { Host = wrong })))
+      end
+    end)
+
+  it("finds the sandbox by its token alone, as some SDKs ask (D05)",
+    function()
+      local other = s:create()
+      local function by(token, path, body)
+        return s:request(body and "POST" or "GET", path, body, { tcp = true,
+          key = false, headers = { ["X-Access-Token"] = token,
+            ["Content-Type"] = "application/octet-stream" } })
+      end
+      assert.equal(204, (by(box.envdAccessToken, "/health")))
+      assert.equal(200, (by(box.envdAccessToken, "/files?path=mine", "x")))
+      assert.equal(404, (by(other.envdAccessToken, "/files?path=mine")))
+      assert.equal(200, (s:request("POST", "/process.Process/List", {},
+        { tcp = true, key = false,
+          headers = { ["X-Access-Token"] = box.envdAccessToken } })))
+      assert.equal(200, (by(box.envdAccessToken, "/contexts")))
+      local status, words = by("none", "/files?path=mine")
+      assert.same({ 400, "missing header" }, { status, words })
+      s:request("DELETE", "/sandboxes/" .. other.sandboxID, nil,
+        { tcp = true })
+      assert.equal(502, (by(other.envdAccessToken, "/health")))
+    end)
+
+  it("leaves the control plane to itself, whatever headers name (D05)",
+    function()
+      local headers = with(box.sandboxID, 49983)
+      local path = "/sandboxes/" .. box.sandboxID
+      assert.equal(401, (ask(path, headers)))
+      headers["X-API-Key"] = s.key
+      assert.equal(200, (ask(path, headers)))
+      assert.equal(200, (ask("/v2/sandboxes", headers)))
+      headers["E2b-Sandbox-Port"] = 3000
+      assert.equal(502, (ask(path, headers)))
+    end)
+
   it("tells the control plane's health from envd's", function()
     assert.equal(200, (ask "/health"))
   end)

@@ -18,7 +18,9 @@ describe("a request that is not served", function()
     assert.truthy(answer.message:find(text, 1, true), answer.message)
   end
 
-  it("is 404 in the error shape for an unknown route", function()
+  it("is 404 with a hint for an unknown route (D05)", function()
+    expect(404, "docs/protocols.md", "GET", "/v3/of/next/year")
+    expect(404, "E2b-Sandbox-Id", "GET", "/api/contents")
     expect(404, "no such route: GET /nothing", "GET", "/nothing")
     expect(404, "no such route", "GET", "/")
     expect(404, "no such route", "GET", "/v2")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sandbox/service/proxy.h"
 
+#include "base/digest.h"
 #include "sandbox/service/control/control.h"
 #include "sandbox/service/reply.h"
 #include "sandbox/service/service.h"
@@ -35,14 +36,19 @@ static bool parse_id(const char *text, size_t n, target *t)
     return true;
 }
 
-/* "<port>-<id>.<domain>" */
+/* "<port>-<id>.<domain>"; SDKs before 2.0 put "-<client>" behind the id. */
 static bool parse_host(const char *host, target *t)
 {
     size_t port_n = strspn(host, "0123456789");
-    const char *id = host + port_n + 1;
+    const char *id = host + port_n + 1, *end;
     size_t id_n = host[port_n] == '-' ? strspn(id, ID_CHARS) : 0;
 
-    return id_n > 0 && id[id_n] == '.' && parse_port(host, port_n, &t->port) &&
+    if (id_n == 0)
+        return false;
+    end = id + id_n;
+    if (*end == '-')
+        end += 1 + strspn(end + 1, ID_CHARS);
+    return *end == '.' && parse_port(host, port_n, &t->port) &&
            parse_id(id, id_n, t);
 }
 
@@ -122,48 +128,84 @@ static void dispatch(ebb_service *service, ebb_exchange *exchange,
         ebb_envd_request(s->envd, exchange);
 }
 
-/*
- * A signed URL names no sandbox when all are on one origin: it is of the one
- * whose token made its signature.
- */
-static void dispatch_signed(ebb_service *service, ebb_exchange *exchange)
+/* The service of a path that only the data plane has, else 0. */
+static unsigned port_of(const char *path)
 {
-    const ebb_sandbox *s;
-    target t = { .port = EBB_ENVD_PORT };
+    static const struct {
+        const char *prefix;
+        unsigned port;
+    } rows[] = {
+        { "/process.Process/", EBB_ENVD_PORT },
+        { "/filesystem.Filesystem/", EBB_ENVD_PORT },
+        { "/envs", EBB_ENVD_PORT },
+        { "/metrics", EBB_ENVD_PORT },
+        { "/files/compose", EBB_ENVD_PORT },
+        { "/execute", EBB_INTERPRETER_PORT },
+        { "/contexts", EBB_INTERPRETER_PORT },
+    };
 
-    if (ebb_exchange_query(exchange, "signature") == NULL) {
-        ebb_service_reply_text(exchange, 400, "missing header");
-        return;
-    }
-    for (s = service->sandboxes; s != NULL; s = s->next)
-        if (s->token[0] != '\0' && ebb_envd_signature_matches(s, exchange))
-            break;
-    if (s == NULL) {
-        ebb_service_reply_error(exchange, 401, "invalid signature");
-        return;
-    }
-    memcpy(t.id, s->id, sizeof s->id);
-    dispatch(service, exchange, &t);
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (strncmp(path, rows[i].prefix, strlen(rows[i].prefix)) == 0)
+            return rows[i].port;
+    return strcmp(path, "/files") == 0 ? EBB_ENVD_PORT : 0;
 }
 
-/* Paths that only the data plane has. */
-static bool is_data_path(const char *path)
+static bool token_matches(const ebb_sandbox *s, const ebb_exchange *exchange)
 {
-    static const char *const prefixes[] = {
-        "/process.Process/",
-        "/filesystem.Filesystem/",
-        "/execute",
-        "/contexts",
-        "/envs",
-        "/metrics",
-        "/files/compose",
-    };
-    size_t i;
+    const char *token = ebb_exchange_header(exchange, "X-Access-Token");
 
-    for (i = 0; i < COUNT(prefixes); i++)
-        if (strncmp(path, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
+    return token != NULL && ebb_digest_equal(token, s->token);
+}
+
+/*
+ * To the sandbox whose token the request shows: a signed URL names none when
+ * all are on one origin, nor do several SDKs from 2.8 to 2.19. False if it is
+ * no sandbox's.
+ */
+static bool dispatch_by_token(ebb_service *service, ebb_exchange *exchange,
+                              bool (*matches)(const ebb_sandbox *sandbox,
+                                              const ebb_exchange *exchange))
+{
+    target t = { .port = port_of(ebb_exchange_path(exchange)) };
+
+    if (t.port == 0) /* /health, which the control plane has, too */
+        t.port = EBB_ENVD_PORT;
+    for (const ebb_sandbox *s = service->sandboxes; s != NULL; s = s->next) {
+        if (s->token[0] == '\0' || !matches(s, exchange))
+            continue;
+        memcpy(t.id, s->id, sizeof s->id);
+        dispatch(service, exchange, &t);
+        return true;
+    }
     return false;
+}
+
+/* A request of the data plane that names no sandbox. */
+static void dispatch_nameless(ebb_service *service, ebb_exchange *exchange)
+{
+    const char *path = ebb_exchange_path(exchange);
+    const target t = { .port = EBB_ENVD_PORT };
+
+    if (dispatch_by_token(service, exchange, token_matches))
+        return;
+    if (strcmp(path, "/health") == 0) /* asked of one that is no more */
+        reply_502(exchange, &t, "The sandbox was not found", false);
+    else if (strcmp(path, "/files") != 0 ||
+             ebb_exchange_query(exchange, "signature") == NULL)
+        ebb_service_reply_text(exchange, 400, "missing header");
+    else if (!dispatch_by_token(service, exchange, ebb_envd_signature_matches))
+        ebb_service_reply_error(exchange, 401, "invalid signature");
+}
+
+/*
+ * SDKs from 2.9 to 2.19 send the two headers to the control plane as well,
+ * which E2B has on a host of its own. Neither of our services has such paths.
+ */
+static bool is_control_path(const target *t, const char *path)
+{
+    return (t->port == EBB_ENVD_PORT || t->port == EBB_INTERPRETER_PORT) &&
+           (strncmp(path, "/sandboxes", 10) == 0 ||
+            strncmp(path, "/v2/sandboxes", 13) == 0);
 }
 
 bool ebb_proxy_start(ebb_service *service, ebb_exchange *exchange)
@@ -177,12 +219,15 @@ bool ebb_proxy_start(ebb_service *service, ebb_exchange *exchange)
     if (host != NULL && parse_host(host, &t)) {
         dispatch(service, exchange, &t);
     } else if (id != NULL || port != NULL) {
-        if (parse_headers(exchange, id, port, &t))
-            dispatch(service, exchange, &t);
-    } else if (strcmp(path, "/files") == 0) {
-        dispatch_signed(service, exchange);
-    } else if (is_data_path(path)) {
-        ebb_service_reply_text(exchange, 400, "missing header");
+        if (!parse_headers(exchange, id, port, &t))
+            return true;
+        if (is_control_path(&t, path))
+            return false;
+        dispatch(service, exchange, &t);
+    } else if (port_of(path) != 0 ||
+               (strcmp(path, "/health") == 0 &&
+                ebb_exchange_header(exchange, "X-Access-Token") != NULL)) {
+        dispatch_nameless(service, exchange);
     } else {
         return false;
     }

@@ -210,6 +210,11 @@ static void start_call(ebb_service *service, ebb_exchange *exchange,
         p->handler(&p->call);
 }
 
+/* What a client may have meant that speaks more, or less, than we do. */
+#define HINT                                                                   \
+    "; docs/protocols.md of ebb lists the routes, a sandbox's own ports need " \
+    "the headers E2b-Sandbox-Id and E2b-Sandbox-Port"
+
 static void start_control(ebb_service *service, ebb_exchange *exchange)
 {
     const char *path = ebb_exchange_path(exchange);
@@ -226,7 +231,7 @@ static void start_control(ebb_service *service, ebb_exchange *exchange)
     if (r == NULL)
         ebb_service_reply_error(exchange, known ? 405 : 404,
                                 known ? "%s is not a method of %.512s"
-                                      : "no such route: %s %.512s",
+                                      : "no such route: %s %.512s" HINT,
                                 method, path);
     else if (segment != NULL && !parse_id(segment, segment_n, id))
         ebb_service_reply_error(exchange, 400, "Invalid sandbox ID");
