@@ -214,9 +214,9 @@ spec: all
 peers: all
 	$(Q)FILTER='$(FILTER)' bash spec/run.sh $(B) peers
 
-## soak: what is too long for test
+## soak: what is too long for test; FILTER=pattern narrows it
 soak: all $(TESTS)
-	$(Q)bash spec/run.sh $(B) soak
+	$(Q)FILTER='$(FILTER)' bash spec/run.sh $(B) soak
 
 ## fuzz: every reader of foreign bytes under libFuzzer, SECONDS=60 each
 fuzz: SECONDS ?= 60

@@ -67,8 +67,11 @@ peers() {
 soak() {
     local file
     while read -r file; do
+        matches "$file" || continue
         tap "$file" lua5.4 "$(command -v busted)" -o TAP "$file"
     done < <(find spec/soak -name '*_spec.lua' 2>/dev/null | sort)
+    matches peers/matrix || return 0
+    tap peers/matrix bash spec/peers/matrix/run.sh "$build"
 }
 
 for part in "$@"; do

@@ -14,6 +14,7 @@
 
 #include "e2b/filesystem.h"
 #include "e2b/process.h"
+#include "support/case.h"
 #include "task/bounded.h"
 
 #define DIR "spec/fixtures/envd"
@@ -193,10 +194,10 @@ static void a_listing_is_what_was_recorded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands_end_as_they_were_recorded),
-        cmocka_unit_test(a_long_output_is_whole),
-        cmocka_unit_test(entries_are_what_was_recorded),
-        cmocka_unit_test(a_listing_is_what_was_recorded),
+        CASE(commands_end_as_they_were_recorded, "D05"),
+        CASE(a_long_output_is_whole, "D05"),
+        CASE(entries_are_what_was_recorded, "D05"),
+        CASE(a_listing_is_what_was_recorded, "D05"),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The official Python SDKs drive our service. Speaks TAP; each step is named
-for what the SDK does, and they share one sandbox as a user's program would."""
+for what the SDK does, and they share one sandbox as a user's program would.
+With --any-release a step that the installed release does not have is skipped,
+as in the matrix of releases; else it is a failure."""
 
 import base64
 import sys
@@ -11,10 +13,13 @@ from e2b import (
     FileType,
     NotFoundException,
     Sandbox as Plain,
-    SandboxQuery,
-    SandboxState,
 )
 from e2b_code_interpreter import Sandbox
+
+from releases import (
+    Gone, Missing, has, killed, listed, needs, pause, state, takes,
+    write_several,
+)
 
 PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
@@ -33,7 +38,8 @@ def step(title):
 
 @step("creates a sandbox with metadata and environment")
 def create(it):
-    it["box"] = Sandbox.create(
+    create = getattr(Sandbox, "create", Sandbox)
+    it["box"] = create(
         timeout=300, metadata={"peer": "py", "odd": "a b&c=d/é"},
         envs={"GLOBAL": "g"},
     )
@@ -42,21 +48,19 @@ def create(it):
 
 @step("reads its info")
 def info(it):
+    needs(it["box"], "get_info")
     about = it["box"].get_info()
-    assert about.sandbox_id == it["box"].sandbox_id
+    assert it["box"].sandbox_id.startswith(about.sandbox_id.split("-")[0])
     assert about.metadata["odd"] == "a b&c=d/é"
-    assert about.state == SandboxState.RUNNING
-    assert about.end_at > about.started_at
+    assert state(about) in ("running", None)
+    assert not has(about, "end_at") or about.end_at > about.started_at
 
 
 @step("lists sandboxes by metadata")
 def by_metadata(it):
-    def found(metadata):
-        pages = Sandbox.list(query=SandboxQuery(metadata=metadata))
-        return [box.sandbox_id for box in pages.next_items()]
-
-    assert found({"odd": "a b&c=d/é"}) == [it["box"].sandbox_id]
-    assert found({"odd": "another"}) == []
+    found = listed(Sandbox, {"odd": "a b&c=d/é"})
+    assert len(found) == 1 and it["box"].sandbox_id.startswith(found[0]), found
+    assert listed(Sandbox, {"odd": "another"}) == []
 
 
 @step("runs a command and reads both streams")
@@ -103,9 +107,14 @@ def background(it):
 @step("sends standard input")
 def send_input(it):
     commands = it["box"].commands
-    handle = commands.run("cat", background=True, stdin=True)
+    closes = has(commands, "close_stdin")
+    options = {"stdin": True} if takes(commands.run, "stdin") else {}
+    handle = commands.run(
+        "cat" if closes else "head -n 1", background=True, **options
+    )
     commands.send_stdin(handle.pid, "héllo\n")
-    commands.close_stdin(handle.pid)
+    if closes:
+        commands.close_stdin(handle.pid)
     assert handle.wait().stdout == "héllo\n"
 
 
@@ -121,7 +130,8 @@ def files(it):
 
 @step("writes several files at once")
 def several(it):
-    written = it["box"].files.write_files(
+    written = write_several(
+        it["box"].files,
         [{"path": "/tmp/1.txt", "data": "1"},
          {"path": "sub/2.txt", "data": "22"}]
     )
@@ -137,7 +147,8 @@ def tree(it):
     store.write("/home/user/d/x", "x")
     entries = {one.name: one.type for one in store.list("/home/user")}
     assert entries["d"] == FileType.DIR and entries["bytes.bin"]
-    assert store.get_info("/home/user/d/x").size == 1
+    if has(store, "get_info"):
+        assert store.get_info("/home/user/d/x").size == 1
     store.rename("/home/user/d/x", "/home/user/d/y")
     assert store.exists("/home/user/d/y")
     assert not store.exists("/home/user/d/x")
@@ -182,17 +193,19 @@ def languages(it):
 
 @step("sets the timeout")
 def timeout(it):
+    needs(it["box"], "get_info")
+    needs(it["box"].get_info(), "end_at")
     before = it["box"].get_info().end_at
     it["box"].set_timeout(900)
     assert (it["box"].get_info().end_at - before).total_seconds() > 300
 
 
 @step("pauses and connects again, files and processes kept")
-def pause(it):
+def pause_and_connect(it):
     box = it["box"]
     handle = box.commands.run("sleep 200", background=True)
-    box.pause()
-    assert box.get_info().state == SandboxState.PAUSED
+    pause(box)
+    assert state(box.get_info()) == "paused"
     again = Plain.connect(box.sandbox_id)
     assert again.files.read("/home/user/a b.txt") == "text é"
     assert handle.pid in [one.pid for one in again.commands.list()]
@@ -201,18 +214,21 @@ def pause(it):
 
 @step("reads metrics")
 def metrics(it):
+    needs(it["box"], "get_metrics")
     seen = it["box"].get_metrics()
     assert seen and seen[0].mem_total > 0
 
 
 @step("kills it, and it is gone")
 def kill(it):
-    assert it["box"].kill() is True
-    assert it["box"].kill() is False
+    assert killed(it["box"]) is True
+    assert killed(it["box"]) is False
     assert not it["box"].is_running()
+    if not has(it["box"], "get_info"):
+        return
     try:
         it["box"].get_info()
-    except NotFoundException:
+    except Gone:
         return
     raise AssertionError("no exception")
 
@@ -223,6 +239,8 @@ def main():
         try:
             function(it)
             print(f"ok - the Python SDK {title}", flush=True)
+        except Missing as missing:
+            print(f"ok - the Python SDK {title} # SKIP {missing}", flush=True)
         except Exception:
             failed += 1
             print(f"not ok - the Python SDK {title}", flush=True)
