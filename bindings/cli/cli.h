@@ -18,6 +18,7 @@
 
 typedef struct ebb_cli {
     bool local, json, quiet;
+    bool one_line; /* results, on a terminal too */
     const char *journal;
 } ebb_cli;
 

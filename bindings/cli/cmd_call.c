@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/cli.h"
+#include "cli/script.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,15 +42,6 @@ static void show_progress(const calling *c, double began_ms)
     ebb_progress_show(c->cli, c->task, attempt, wait_ms, elapsed, 0);
 }
 
-/* What programs read is one line, on a terminal too. */
-static int show_result(const calling *c)
-{
-    ebb_cli one_line = *c->cli;
-
-    one_line.json = true;
-    return ebb_output_value(&one_line, c->out);
-}
-
 static int wait_for_end(calling *c)
 {
     double began_ms = ebb_monotonic_ms(c->rt);
@@ -65,7 +56,7 @@ static int wait_for_end(calling *c)
     }
     if (c->err.code != EBB_OK)
         return ebb_output_error(c->cli, &c->err, c->out);
-    return show_result(c);
+    return ebb_output_value(c->cli, c->out);
 }
 
 /* The input: JSON text, "-" for standard input, nothing for {}. */
@@ -112,13 +103,39 @@ static int call(ebb_cli *cli, const char *task, const ebb_value *input)
     return status;
 }
 
-static int run(ebb_cli *cli, const ebb_command *self, int argc, char **argv)
+/* With an id: a run of one step. */
+static int call_durably(ebb_cli *cli, const char *task,
+                        const ebb_value *input, const ebb_run_config *run)
 {
+    char *text = input != NULL
+                     ? ebb_value_write(input, EBB_WRITE_COMPACT, NULL)
+                     : ebb_mem_dup("{}");
+    const char *args[] = { task, text };
+    ebb_lua_script script = { .args = args, .args_count = 2 };
     ebb_err err = { 0 };
-    ebb_value *input;
-    int first = ebb_options_parse(cli, self, argc, argv, NULL, true);
     int status;
 
+    ebb_script_of_call(&script);
+    if (text != NULL) {
+        status = ebb_script_run(cli, &script, run);
+    } else {
+        ebb_err_set(&err, EBB_NO_MEMORY, "the input");
+        status = ebb_output_error(cli, &err, NULL);
+    }
+    ebb_free(text);
+    return status;
+}
+
+static int run(ebb_cli *cli, const ebb_command *self, int argc, char **argv)
+{
+    ebb_run_config durable;
+    const ebb_option options[] = { { "id", NULL, &durable.id }, { 0 } };
+    ebb_err err = { 0 };
+    ebb_value *input;
+    int first, status;
+
+    ebb_run_config_init(&durable);
+    first = ebb_options_parse(cli, self, argc, argv, options, true);
     if (first < 0)
         return ebb_options_status(first);
     if (first >= argc)
@@ -128,16 +145,22 @@ static int run(ebb_cli *cli, const ebb_command *self, int argc, char **argv)
                                argc - first - 1);
     if (read_input(argv[first + 1], &input, &err) < 0)
         return ebb_output_error(cli, &err, NULL);
-    status = call(cli, argv[first], input);
+    cli->one_line = true; /* programs read it, on a terminal too */
+    status = durable.id != NULL
+                 ? call_durably(cli, argv[first], input, &durable)
+                 : call(cli, argv[first], input);
     ebb_value_free(input);
     return status;
 }
 
 const ebb_command ebb_cmd_call = {
     .name = "call",
-    .synopsis = "TASK [JSON | -]",
+    .synopsis = "[--id ID] TASK [JSON | -]",
     .help = "call one task: JSON in, JSON out",
-    .text = "  -   read the JSON from standard input\n\n"
+    .text = "  -        read the JSON from standard input\n"
+            "  --id ID  a durable run of this one step: the same command goes "
+            "on with\n"
+            "           it, or prints its result again\n\n"
             "  ebb --local call e2b.createSandbox "
             "'{\"idempotencyKey\":\"k1\"}'\n",
     .run = run,

@@ -31,6 +31,7 @@ static void show_help(FILE *out)
     fputs("\n  --local    use the local sandbox service: no account, no key\n"
           "  --json     results and errors as one line of JSON\n"
           "  --quiet    no progress on stderr\n"
+          "  --journal FILE  where durable runs are recorded\n"
           "  --version  the version\n"
           "  --help     this; `ebb COMMAND --help` for one command\n\n"
           "Without --local, E2B_API_KEY says whose sandboxes these are.\n",

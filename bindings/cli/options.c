@@ -49,9 +49,11 @@ static void show_help(const ebb_command *command)
            command->help);
     if (command->text != NULL)
         printf("\n%s", command->text);
-    printf("\nEverywhere: --local  use the local sandbox service\n"
-           "            --json   results and errors as one line of JSON\n"
-           "            --quiet  no progress on stderr\n");
+    printf("\nEverywhere: --local         use the local sandbox service\n"
+           "            --journal FILE  where durable runs are recorded\n"
+           "            --json          results and errors as one line of "
+           "JSON\n"
+           "            --quiet         no progress on stderr\n");
 }
 
 /* Whether one of the words that may be options is --json. */

@@ -121,7 +121,9 @@ int ebb_output_value(const ebb_cli *cli, const ebb_value *value)
         return written();
     }
     text = ebb_value_write(
-        value, cli->json || !terminal ? EBB_WRITE_COMPACT : EBB_WRITE_PRETTY,
+        value,
+        cli->json || cli->one_line || !terminal ? EBB_WRITE_COMPACT
+                                                : EBB_WRITE_PRETTY,
         &n);
     if (text == NULL) {
         fprintf(stderr, "ebb: no memory to write the result\n");

@@ -8,6 +8,38 @@
 #include "cli/runs.h"
 #include "cli/script.h"
 
+/* The arguments that a run was begun with: borrowed, in a new list. */
+static const char **list_args(const ebb_value *args)
+{
+    size_t n = ebb_value_size(args);
+    const char **list = ebb_mem_zero((n + 1) * sizeof *list);
+
+    for (size_t i = 0; list != NULL && i < n; i++)
+        list[i] = ebb_value_get_string(ebb_value_at(args, i), NULL);
+    return list;
+}
+
+/* The script that a run was begun with. */
+static int find_script(const ebb_value *run, ebb_lua_script *script,
+                       ebb_err *err)
+{
+    const char *path = ebb_output_text(run, "script");
+
+    script->path = path;
+    script->args_count = ebb_value_size(ebb_value_find(run, "args"));
+    if (script->args == NULL)
+        return ebb_err_set(err, EBB_NO_MEMORY, "the arguments of a run");
+    if (strcmp(path, EBB_SCRIPT_CALL) == 0)
+        ebb_script_of_call(script);
+    else if (*path != '/')
+        return ebb_err_set(err, EBB_INVALID_INPUT,
+                           "run %s was not begun from a file; go on with "
+                           "`ebb run --id %s SCRIPT`",
+                           ebb_output_text(run, "id"),
+                           ebb_output_text(run, "id"));
+    return 0;
+}
+
 /*
  * run: as it is shown, with the script and arguments it was begun with, and on
  * the local service if its sandboxes are there.
@@ -15,35 +47,28 @@
 static int execute(const ebb_cli *given, const ebb_value *run,
                    const ebb_runs_options *options)
 {
-    ebb_cli copy = *given, *cli = &copy;
-    const ebb_value *args = ebb_value_find(run, "args");
+    ebb_cli cli = *given;
+    const char **args = list_args(ebb_value_find(run, "args"));
+    ebb_lua_script script = { .args = args };
     ebb_run_config config;
-    ebb_lua_script script = { .path = ebb_value_find_string(run, "script"),
-                              .args_count = ebb_value_size(args) };
-    const char **list = ebb_mem_zero((script.args_count + 1) * sizeof *list);
     ebb_err err = { 0 };
     int status;
 
-    for (size_t i = 0; list != NULL && i < script.args_count; i++)
-        list[i] = ebb_value_get_string(ebb_value_at(args, i), NULL);
-    script.args = list;
     if (strcmp(ebb_output_text(run, "backend"), "local") == 0)
-        cli->local = true;
+        cli.local = true;
     ebb_run_config_init(&config);
     config.id = ebb_output_text(run, "id");
     config.resume = options->id != NULL;
     config.interrupted = options->id == NULL; /* a sweep */
     config.take_over = options->take_over;
     config.force = options->force;
-    if (list == NULL || script.path == NULL || *script.path != '/') {
-        ebb_err_set(&err, EBB_INVALID_INPUT,
-                    "run %s was not begun from a file; go on with `ebb run "
-                    "--id %s SCRIPT`", config.id, config.id);
-        status = ebb_output_error(cli, &err, NULL);
+    if (find_script(run, &script, &err) < 0) {
+        status = ebb_output_error(&cli, &err, NULL);
     } else {
-        status = ebb_script_run(cli, &script, &config);
+        cli.one_line = script.text != NULL; /* as `ebb call` prints */
+        status = ebb_script_run(&cli, &script, &config);
     }
-    ebb_mem_free(list);
+    ebb_mem_free(args);
     return status;
 }
 

@@ -15,6 +15,21 @@ typedef struct execution {
     ebb_lua *lua;
 } execution;
 
+static const char call_text[] =
+    "local name, input = ...\n"
+    "local task = name:match '^e2b%.(.+)$'\n"
+    "if not task then\n"
+    "  error(('there is no task %s; `ebb tasks` lists them'):format(name), 0)\n"
+    "end\n"
+    "return require 'e2b'[task](require 'ebb'.json.decode(input))\n";
+
+void ebb_script_of_call(ebb_lua_script *script)
+{
+    script->path = EBB_SCRIPT_CALL;
+    script->text = call_text;
+    script->text_n = sizeof call_text - 1;
+}
+
 static void cancel(void *context)
 {
     ebb_lua_cancel(context);
@@ -212,7 +227,8 @@ static int durable(execution *e, const ebb_run_config *run)
     ebb_run_config config = *run;
     ebb_err err = { 0 };
     char digest[65];
-    char *path = realpath(script.path, NULL), *text = NULL;
+    char *path = script.text == NULL ? realpath(script.path, NULL) : NULL;
+    char *text = NULL;
     ebb_value *args = args_value(&script);
     int status;
 

@@ -17,3 +17,9 @@
  */
 int ebb_script_run(ebb_cli *cli, const ebb_lua_script *script,
                    const ebb_run_config *run);
+
+/* The name under which runs of `ebb call --id` are recorded. */
+#define EBB_SCRIPT_CALL "ebb call"
+
+/* Fills in that script's path and text. Its arguments: a task, JSON. */
+void ebb_script_of_call(ebb_lua_script *script);
