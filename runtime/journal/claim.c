@@ -10,11 +10,12 @@
 typedef ebb_journal_write write_job;
 typedef ebb_journal_counts counts;
 
-static const char touch_sql[] =
-    "UPDATE run SET updated_ms = ?1, steps = steps + ?2, bytes = bytes + ?3,"
-    " lines = lines + ?4, seq = seq + ?5,"
-    " fruitless = iif(?5 > 0, 0, fruitless)"
-    " WHERE key = ?6 AND fence = ?7 RETURNING steps, bytes, lines, seq";
+static const char hold_sql[] =
+    "SELECT steps, bytes, lines, seq FROM run WHERE key = ? AND fence = ?";
+
+static const char count_sql[] =
+    "UPDATE run SET updated_ms = ?1, steps = ?2, bytes = ?3, lines = ?4,"
+    " fruitless = iif(seq = ?5, fruitless, 0), seq = ?5 WHERE key = ?6";
 
 static const char holder_sql[] =
     "SELECT id, state, owner_pid FROM run WHERE key = ?";
@@ -86,13 +87,12 @@ static int claimed(ebb_journal *journal, const write_job *w,
     return got < 0 ? -1 : 0;
 }
 
-int ebb_journal_touch(ebb_journal *journal, const write_job *w, counts *c,
-                      ebb_err *err)
+int ebb_journal_hold(ebb_journal *journal, const write_job *w, counts *c,
+                     ebb_err *err)
 {
     ebb_sql *sql = &journal->sql;
     sqlite3_stmt *row =
-        ebb_sql_start(sql, err, touch_sql, "iiiiiii", w->now_ms, c->steps,
-                      c->bytes, c->lines, c->seq, w->claim.run, w->claim.fence);
+        ebb_sql_start(sql, err, hold_sql, "ii", w->claim.run, w->claim.fence);
     int got = row == NULL ? -1 : ebb_sql_step(sql, row, err);
 
     if (got < 0)
@@ -105,36 +105,52 @@ int ebb_journal_touch(ebb_journal *journal, const write_job *w, counts *c,
     return 0;
 }
 
+int ebb_journal_count(ebb_journal *journal, const write_job *w, const counts *c,
+                      ebb_err *err)
+{
+    ebb_sql *sql = &journal->sql;
+
+    return ebb_sql_change(sql,
+                          ebb_sql_start(sql, err, count_sql, "iiiiii",
+                                        w->now_ms, c->steps, c->bytes, c->lines,
+                                        c->seq, w->claim.run),
+                          err) < 0
+               ? -1
+               : 0;
+}
+
 int ebb_journal_run_line(ebb_journal *journal, ebb_journal_job *job)
 {
     write_job *w = (write_job *)job;
     const ebb_journal_line *l = &w->line;
-    counts c = { .lines = 1 };
-    int64_t ignored;
+    counts c;
 
-    if (ebb_journal_touch(journal, w, &c, &job->err) != 0)
+    if (ebb_journal_hold(journal, w, &c, &job->err) != 0)
         return -1;
+    c.lines++;
     if (c.lines > EBB_JOURNAL_LOG_LINES_MAX)
         return ebb_err_set(&job->err, EBB_LIMIT_EXCEEDED,
                            "the log of this run has %d lines, and no more "
                            "are possible",
                            EBB_JOURNAL_LOG_LINES_MAX);
-    return ebb_sql_once(&journal->sql,
-                        ebb_sql_start(&journal->sql, &job->err, line_sql,
-                                      "itiiiitb", w->claim.run, l->path,
-                                      (int64_t)l->attempt, (int64_t)l->level,
-                                      l->at_ms, ebb_journal_line_sum(l),
-                                      l->message, l->fields, l->fields_bytes),
-                        &ignored, &job->err);
+    if (ebb_sql_change(&journal->sql,
+                       ebb_sql_start(&journal->sql, &job->err, line_sql,
+                                     "itiiiitb", w->claim.run, l->path,
+                                     (int64_t)l->attempt, (int64_t)l->level,
+                                     l->at_ms, ebb_journal_line_sum(l),
+                                     l->message, l->fields, l->fields_bytes),
+                       &job->err) < 0)
+        return -1;
+    return ebb_journal_count(journal, w, &c, &job->err);
 }
 
 int ebb_journal_run_raw_order(ebb_journal *journal, ebb_journal_job *job)
 {
     write_job *w = (write_job *)job;
-    counts c = { 0 };
     int64_t ignored;
+    counts c;
 
-    if (ebb_journal_touch(journal, w, &c, &job->err) != 0)
+    if (ebb_journal_hold(journal, w, &c, &job->err) != 0)
         return -1;
     return ebb_sql_once(&journal->sql,
                         ebb_sql_start(&journal->sql, &job->err, raw_order_sql,

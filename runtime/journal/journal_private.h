@@ -100,14 +100,18 @@ typedef struct ebb_journal_write {
 
 /* ---- claim.c and step.c: what the thread does of it ---- */
 
-/* What a write adds to its run, and what the run has then. */
+/* What a run has. */
 typedef struct ebb_journal_counts {
     int64_t steps, bytes, lines, seq;
 } ebb_journal_counts;
 
-/* Counts, by the same statement that finds the claim to hold. */
-int ebb_journal_touch(ebb_journal *journal, const ebb_journal_write *write,
-                      ebb_journal_counts *counts, ebb_err *err);
+/* The first thing of every write: its claim holds, or -1. */
+int ebb_journal_hold(ebb_journal *journal, const ebb_journal_write *write,
+                     ebb_journal_counts *counts, ebb_err *err);
+
+/* What the run has after the write; a new seq is progress. */
+int ebb_journal_count(ebb_journal *journal, const ebb_journal_write *write,
+                      const ebb_journal_counts *counts, ebb_err *err);
 
 int ebb_journal_run_intent(ebb_journal *journal, ebb_journal_job *job);
 int ebb_journal_run_attempt(ebb_journal *journal, ebb_journal_job *job);

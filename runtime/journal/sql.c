@@ -205,6 +205,13 @@ int ebb_sql_once(ebb_sql *sql, sqlite3_stmt *statement, int64_t *first,
     return got;
 }
 
+int ebb_sql_change(ebb_sql *sql, sqlite3_stmt *statement, ebb_err *err)
+{
+    if (statement == NULL || ebb_sql_step(sql, statement, err) < 0)
+        return -1;
+    return sqlite3_changes(sql->db) > 0;
+}
+
 void ebb_sql_done(sqlite3_stmt *statement)
 {
     if (statement == NULL)

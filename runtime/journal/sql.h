@@ -60,6 +60,12 @@ int ebb_sql_step(ebb_sql *sql, sqlite3_stmt *statement, ebb_err *err);
 int ebb_sql_once(ebb_sql *sql, sqlite3_stmt *statement, int64_t *first,
                  ebb_err *err);
 
+/*
+ * Runs a statement that gives no rows. 1: it changed some; 0: none; -1: err.
+ * Cheaper than RETURNING, for which SQLite makes a table each time.
+ */
+int ebb_sql_change(ebb_sql *sql, sqlite3_stmt *statement, ebb_err *err);
+
 /* Resets a statement that gave a row; NULL is fine. */
 void ebb_sql_done(sqlite3_stmt *statement);
 
