@@ -68,6 +68,7 @@ static void fail_all(ebb_journal_job *job, size_t n, const ebb_err *err)
 static int commit_group(ebb_journal *journal, job_fn *run, ebb_journal_job *job,
                         size_t n, ebb_err *err)
 {
+    ebb_journal_wal_extend(journal);
     for (; n > 0; n--, job = job->next)
         if (run(journal, job, err) != 0) {
             roll_back(journal);

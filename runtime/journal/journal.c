@@ -158,6 +158,7 @@ static void serve(ebb_journal *journal)
     pthread_mutex_lock(&journal->lock);
     while (await_jobs(journal)) {
         ebb_journal_jobs group = take_group(&journal->queue);
+        bool idle;
 
         pthread_mutex_unlock(&journal->lock);
         if (group.first->writes)
@@ -166,6 +167,10 @@ static void serve(ebb_journal *journal)
             ebb_journal_run_read(journal, group.first);
         pthread_mutex_lock(&journal->lock);
         hand_over(journal, &group);
+        idle = journal->queue.first == NULL;
+        pthread_mutex_unlock(&journal->lock);
+        ebb_journal_wal_checkpoint(journal, idle);
+        pthread_mutex_lock(&journal->lock);
     }
     pthread_mutex_unlock(&journal->lock);
 }

@@ -46,6 +46,7 @@ struct ebb_journal {
     ebb_sql sql;
     ebb_owner self;
     int64_t busy_since;
+    int wal_frames; /* in its log, as of this one's last commit */
 
     pthread_mutex_t lock; /* for all below */
     pthread_cond_t asked; /* the thread waits: a job, or closing */
@@ -74,6 +75,16 @@ int ebb_journal_wait(ebb_journal *journal, ebb_journal_job *job, ebb_err *err);
 int ebb_journal_run_group(ebb_journal *journal, ebb_journal_job *first,
                           size_t n);
 void ebb_journal_run_read(ebb_journal *journal, ebb_journal_job *job);
+
+/* ---- wal.c: on the thread ---- */
+
+void ebb_journal_wal_watch(ebb_journal *journal);
+
+/* Room in the log for the transaction that was begun: it holds the lock. */
+void ebb_journal_wal_extend(ebb_journal *journal);
+
+/* Moves a long log into the file; idle: no job waits. */
+void ebb_journal_wal_checkpoint(ebb_journal *journal, bool idle);
 
 /* ---- schema.c ---- */
 

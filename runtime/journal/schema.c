@@ -223,6 +223,7 @@ static int prepare_file(ebb_journal *journal,
                        "PRAGMA journal_size_limit = 67108864",
                        err) != 0)
         return -1;
+    ebb_journal_wal_watch(journal);
     if ((size_t)version == COUNT(migrations))
         return 0;
     return migrate(journal, err);
