@@ -81,13 +81,14 @@ static int on_busy(void *context, int count)
 }
 
 /* Takes what is written together: at most so much, and never past a read. */
-static ebb_journal_jobs take_group(ebb_journal_jobs *queue)
+static ebb_journal_jobs take_group(ebb_journal *journal)
 {
-    ebb_journal_jobs group = { 0 };
+    ebb_journal_jobs group = { 0 }, *queue = &journal->queue;
     size_t bytes = 0;
 
     do {
         bytes += queue->first->bytes;
+        journal->urgent -= !queue->first->patient;
         add_job(&group, take_job(queue));
     } while (queue->first != NULL && group.first->writes &&
              queue->first->writes && group.n < GROUP_JOBS_MAX &&
@@ -148,7 +149,7 @@ static void hand_over(ebb_journal *journal, ebb_journal_jobs *group)
 /* The lock is held; false: closing, and nothing is left to do. */
 static bool await_jobs(ebb_journal *journal)
 {
-    while (journal->queue.first == NULL && journal->closing_since == 0)
+    while (journal->urgent == 0 && journal->closing_since == 0)
         pthread_cond_wait(&journal->asked, &journal->lock);
     return journal->queue.first != NULL;
 }
@@ -157,7 +158,7 @@ static void serve(ebb_journal *journal)
 {
     pthread_mutex_lock(&journal->lock);
     while (await_jobs(journal)) {
-        ebb_journal_jobs group = take_group(&journal->queue);
+        ebb_journal_jobs group = take_group(journal);
         bool idle;
 
         pthread_mutex_unlock(&journal->lock);
@@ -167,7 +168,7 @@ static void serve(ebb_journal *journal)
             ebb_journal_run_read(journal, group.first);
         pthread_mutex_lock(&journal->lock);
         hand_over(journal, &group);
-        idle = journal->queue.first == NULL;
+        idle = journal->urgent == 0;
         pthread_mutex_unlock(&journal->lock);
         ebb_journal_wal_checkpoint(journal, idle);
         pthread_mutex_lock(&journal->lock);
@@ -294,7 +295,9 @@ int ebb_journal_post(ebb_journal *journal, ebb_journal_job *job, ebb_err *err)
     full = journal->queue.n >= EBB_JOURNAL_JOBS_MAX;
     if (!full && !closing) {
         add_job(&journal->queue, job);
-        pthread_cond_broadcast(&journal->asked);
+        journal->urgent += !job->patient;
+        if (!job->patient)
+            pthread_cond_broadcast(&journal->asked);
     }
     pthread_mutex_unlock(&journal->lock);
     if (closing)

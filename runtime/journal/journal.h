@@ -99,6 +99,8 @@ typedef struct ebb_journal_step {
 /*
  * Before the effect. Reads path, name, step_class, digest, input, wake_ms,
  * began_ms. A path that is there without outcome is fine and stays as it was.
+ * Without done.fn it is written with the next job, whichever that is: a
+ * reading costs one commit, not two.
  */
 int ebb_journal_add_intent(ebb_journal *journal, const ebb_journal_claim *claim,
                            const ebb_journal_step *step, ebb_journal_done done,

@@ -27,6 +27,7 @@ struct ebb_journal_job {
     ebb_err err;                          /* code 0: none */
     size_t bytes;                         /* what it writes, roughly */
     bool writes;
+    bool patient; /* it is committed with one that is not */
     bool waited; /* somebody waits for finished; no answer */
     bool finished;
 };
@@ -52,6 +53,7 @@ struct ebb_journal {
     pthread_cond_t asked; /* the thread waits: a job, or closing */
     pthread_cond_t told;  /* others wait: started, or a job is finished */
     ebb_journal_jobs queue;
+    size_t urgent; /* jobs of the queue that are not patient */
     ebb_journal_jobs answers;
     ebb_err failure;       /* of the opening */
     int64_t closing_since; /* 0: not closing */

@@ -168,6 +168,7 @@ int ebb_journal_add_intent(ebb_journal *journal, const ebb_journal_claim *claim,
 {
     write_job w = draft(journal, claim, ebb_journal_run_intent, done);
 
+    w.base.patient = done.fn == NULL;
     w.step = *step;
     w.step.attempt_error = NULL;
     w.step.outcome = NULL;

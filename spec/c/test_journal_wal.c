@@ -113,6 +113,76 @@ static void a_disk_that_is_nearly_full_is_no_reason_to_fail(void **state)
     ebb_journal_run_free(run);
 }
 
+/* ---- an intent that nobody waits for ---- */
+
+static int syncs_so_far(void)
+{
+    int syncs = 0;
+
+    pthread_mutex_lock(&vfs_world.lock);
+    for (int i = 0; i < vfs_world.disks_n; i++)
+        syncs += vfs_world.disks[i].syncs;
+    pthread_mutex_unlock(&vfs_world.lock);
+    return syncs;
+}
+
+static void add_intent(journal_rig *rig, const ebb_journal_claim *claim,
+                       const char *path)
+{
+    ebb_journal_step step = rig_step(path, NULL);
+
+    assert_int_equal(ebb_journal_add_intent(rig->journal, claim, &step,
+                                            (ebb_journal_done){ 0 }, &rig->err),
+                     0);
+    usleep(20000); /* the thread could write it, if it would */
+}
+
+static void it_is_written_with_the_outcome(void **state)
+{
+    journal_rig *rig = *state;
+    ebb_journal_run *run = rig_claim(rig, "r");
+    int before = syncs_so_far();
+
+    for (int i = 0; i < 5; i++) {
+        char path[16];
+
+        snprintf(path, sizeof path, "%d", i);
+        add_intent(rig, &run->claim, path);
+        assert_int_equal(syncs_so_far(), before + i);
+        write_steps(rig, &run->claim, i, i + 1, "1");
+        assert_int_equal(syncs_so_far(), before + i + 1);
+    }
+    ebb_journal_run_free(run);
+}
+
+static void it_is_written_when_the_run_is_looked_after(void **state)
+{
+    journal_rig *rig = *state;
+    ebb_journal_run *run = rig_claim(rig, "r"), *seen;
+
+    add_intent(rig, &run->claim, "1");
+    assert_int_equal(rig_poll(rig, &run->claim), EBB_OK);
+    seen = ebb_journal_get_run(rig->journal, "r", &rig->err);
+    assert_int_equal(seen->steps_n, 1);
+    assert_int_equal(seen->steps[0].seq, 0);
+    ebb_journal_run_free(seen);
+    ebb_journal_run_free(run);
+}
+
+static void it_is_written_when_the_journal_is_closed(void **state)
+{
+    journal_rig *rig = *state;
+    ebb_journal_run *run = rig_claim(rig, "r");
+
+    add_intent(rig, &run->claim, "1");
+    ebb_journal_run_free(run);
+    rig_close(rig);
+    rig_open(rig);
+    run = ebb_journal_get_run(rig->journal, "r", &rig->err);
+    assert_int_equal(run->steps_n, 1);
+    ebb_journal_run_free(run);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, make_on_vfs, clear_on_vfs)
 
 int main(void)
@@ -122,6 +192,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_long_run_does_not_make_the_log_long,
                                         rig_make, rig_clear),
         T(a_disk_that_is_nearly_full_is_no_reason_to_fail),
+        T(it_is_written_with_the_outcome),
+        T(it_is_written_when_the_run_is_looked_after),
+        T(it_is_written_when_the_journal_is_closed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
