@@ -123,7 +123,7 @@ int ebb_journal_run_line(ebb_journal *journal, ebb_journal_job *job)
 {
     write_job *w = (write_job *)job;
     const ebb_journal_line *l = &w->line;
-    counts c;
+    counts c = { 0 };
 
     if (ebb_journal_hold(journal, w, &c, &job->err) != 0)
         return -1;
@@ -148,7 +148,7 @@ int ebb_journal_run_raw_order(ebb_journal *journal, ebb_journal_job *job)
 {
     write_job *w = (write_job *)job;
     int64_t ignored;
-    counts c;
+    counts c = { 0 };
 
     if (ebb_journal_hold(journal, w, &c, &job->err) != 0)
         return -1;
@@ -164,7 +164,7 @@ int ebb_journal_run_backend(ebb_journal *journal, ebb_journal_job *job)
     counts c = { 0 };
     int64_t ignored;
 
-    if (ebb_journal_touch(journal, w, &c, &job->err) != 0)
+    if (ebb_journal_hold(journal, w, &c, &job->err) != 0)
         return -1;
     return ebb_sql_once(&journal->sql,
                         ebb_sql_start(&journal->sql, &job->err, backend_sql,

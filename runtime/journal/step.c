@@ -127,7 +127,7 @@ static int has_outcome(ebb_journal *journal, const write_job *w, ebb_err *err)
 int ebb_journal_run_intent(ebb_journal *journal, ebb_journal_job *job)
 {
     write_job *w = (write_job *)job;
-    counts c;
+    counts c = { 0 };
     int fresh;
 
     if (ebb_journal_hold(journal, w, &c, &job->err) != 0)
@@ -176,7 +176,7 @@ int ebb_journal_run_outcome(ebb_journal *journal, ebb_journal_job *job)
 {
     write_job *w = (write_job *)job;
     const ebb_journal_step *s = &w->step;
-    counts c;
+    counts c = { 0 };
     int got;
 
     if (ebb_journal_hold(journal, w, &c, &job->err) != 0)
@@ -204,7 +204,7 @@ int ebb_journal_run_attempt(ebb_journal *journal, ebb_journal_job *job)
         .next_ms = s->next_attempt_ms,
     };
     int64_t key = 0;
-    counts c;
+    counts c = { 0 };
     int got;
 
     if (ebb_journal_hold(journal, w, &c, &job->err) != 0)
@@ -238,7 +238,7 @@ int ebb_journal_run_del(ebb_journal *journal, ebb_journal_job *job)
     write_job *w = (write_job *)job;
     const char *path = w->paths, *end = w->paths + w->paths_bytes;
     int64_t bytes;
-    counts c;
+    counts c = { 0 };
     int got;
 
     if (ebb_journal_hold(journal, w, &c, &job->err) != 0)
