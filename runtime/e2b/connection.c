@@ -62,7 +62,7 @@ static ebb_e2b_known *make_room(ebb_e2b *e2b)
 }
 
 /* No memory to remember costs a round trip later, nothing else. */
-static void remember(const ebb_e2b_job *job)
+static void remember(const ebb_e2b_job *job, const ebb_e2b_target *target)
 {
     ebb_e2b_known *known;
 
@@ -70,9 +70,9 @@ static void remember(const ebb_e2b_job *job)
     known = make_room(job->e2b);
     known->asked_id = ebb_mem_dup(job->sandbox_id);
     known->at_ms = ebb_e2b_job_now(job);
-    known->promised_end_ms = job->promised_end_ms;
+    known->promised_end_ms = known->at_ms + job->life_ms;
     if (known->asked_id == NULL ||
-        ebb_e2b_target_copy(&known->target, &job->target) != 0)
+        ebb_e2b_target_copy(&known->target, target) != 0)
         forget(known);
 }
 
@@ -130,7 +130,7 @@ static int read_target(const ebb_e2b_job *job, const ebb_value *json,
     return 0;
 }
 
-static void connect(ebb_e2b_job *job);
+static bool connect(ebb_e2b_job *job);
 
 /* What was there a moment ago has ended; it is not a wrong id. */
 static void fail_connect(ebb_e2b_job *job, const ebb_e2b_answer *answer)
@@ -145,8 +145,38 @@ static void fail_connect(ebb_e2b_job *job, const ebb_e2b_answer *answer)
     ebb_e2b_job_fail(job, &err, NULL);
 }
 
+/*
+ * The connect is over, for the one that asked and those that followed it. Each
+ * may end here, and by its end others may: whoever is still in the list is
+ * there.
+ */
+static void settle(ebb_e2b_job *leader, const ebb_e2b_answer *answer,
+                   const ebb_e2b_target *target)
+{
+    int64_t end_ms = ebb_e2b_job_now(leader) + leader->life_ms;
+    ebb_e2b_jobs all = { NULL };
+    ebb_e2b_job *job;
+
+    ebb_e2b_share_take(leader, &all);
+    ebb_e2b_share_add(&all, leader);
+    while ((job = ebb_e2b_share_next(&all)) != NULL) {
+        if (answer->err != NULL) {
+            fail_connect(job, answer);
+            continue;
+        }
+        ebb_e2b_target_clear(&job->target);
+        job->promised_end_ms = end_ms;
+        if (ebb_e2b_target_copy(&job->target, target) == 0)
+            job->connected(job);
+        else
+            ebb_e2b_job_no_memory(job);
+    }
+}
+
 static void on_answer(ebb_e2b_job *job, const ebb_e2b_answer *answer)
 {
+    ebb_e2b_answer given = *answer;
+    ebb_e2b_target target = { 0 };
     ebb_err err = { 0 };
 
     if (ebb_e2b_falls_back(job->e2b, answer)) {
@@ -159,18 +189,14 @@ static void on_answer(ebb_e2b_job *job, const ebb_e2b_answer *answer)
         connect(job);
         return;
     }
-    if (answer->err != NULL) {
+    if (given.err == NULL && read_target(job, answer->json, &target, &err) != 0)
+        given.err = &err;
+    if (given.err == NULL)
+        remember(job, &target);
+    else
         ebb_e2b_connection_drop(job->e2b, job->sandbox_id);
-        fail_connect(job, answer);
-        return;
-    }
-    if (read_target(job, answer->json, &job->target, &err) != 0) {
-        ebb_e2b_job_fail(job, &err, NULL);
-        return;
-    }
-    job->promised_end_ms = ebb_e2b_job_now(job) + job->life_ms;
-    remember(job);
-    job->connected(job);
+    settle(job, &given, &target);
+    ebb_e2b_target_clear(&target);
 }
 
 static ebb_value *life_body(int64_t life_ms)
@@ -185,7 +211,8 @@ static ebb_value *life_body(int64_t life_ms)
     return NULL;
 }
 
-static void connect(ebb_e2b_job *job)
+/* False: the job has ended. */
+static bool connect(ebb_e2b_job *job)
 {
     ebb_value *body = life_body(job->life_ms);
     char *path =
@@ -196,13 +223,21 @@ static void connect(ebb_e2b_job *job)
         .body = body,
         .on_answer = on_answer,
     };
+    bool started = false;
 
     if (body == NULL)
         ebb_e2b_job_no_memory(job);
     else
-        ebb_e2b_control_start(job, &control);
+        started = ebb_e2b_control_start(job, &control);
     ebb_value_free(body);
     ebb_mem_free(path);
+    return started;
+}
+
+static void connect_or_follow(ebb_e2b_job *job)
+{
+    if (!ebb_e2b_share_join(job))
+        connect(job);
 }
 
 void ebb_e2b_connect(ebb_e2b_job *job, int64_t call_ms,
@@ -215,7 +250,23 @@ void ebb_e2b_connect(ebb_e2b_job *job, int64_t call_ms,
     if (recall(job, call_ms))
         connected(job);
     else
-        connect(job);
+        connect_or_follow(job);
+}
+
+void ebb_e2b_connect_leave(ebb_e2b_job *job)
+{
+    ebb_e2b_jobs left = { NULL };
+    ebb_e2b_job *next;
+
+    ebb_e2b_share_take(job, &left);
+    while ((next = ebb_e2b_share_next(&left)) != NULL) {
+        next->share.life_ms = job->share.life_ms; /* covers all of them */
+        next->life_ms = job->share.life_ms;
+        if (!connect(next))
+            continue;
+        ebb_e2b_share_lead(next, &left);
+        return;
+    }
 }
 
 /* ---- refusals ---- */
@@ -253,7 +304,7 @@ bool ebb_e2b_connect_again(ebb_e2b_job *job, const ebb_e2b_transfer *transfer)
     ebb_e2b_connection_drop(job->e2b, job->sandbox_id);
     if (!job->refused) {
         job->refused = true;
-        connect(job);
+        connect_or_follow(job);
         return true;
     }
     ebb_e2b_error_words(job, transfer, words);

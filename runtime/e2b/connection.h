@@ -4,7 +4,8 @@
 /*
  * Connecting to a sandbox before an operation on its data plane: it yields the
  * access token, wakes a paused sandbox and extends its life, never shortens
- * it. The answer is used again for up to 30 s while it covers the call.
+ * it. The answer is used again for up to 30 s while it covers the call, and
+ * calls that come while it is under way wait for it instead of asking, too.
  */
 
 #include "e2b/errors.h"
@@ -26,6 +27,7 @@ typedef struct ebb_e2b_known {
 #define EBB_E2B_KNOWN_MAX 64
 typedef struct ebb_e2b_connections {
     ebb_e2b_known known[EBB_E2B_KNOWN_MAX];
+    ebb_e2b_jobs leaders; /* whose connects are under way */
 } ebb_e2b_connections;
 
 void ebb_e2b_connections_clear(ebb_e2b_connections *connections);
@@ -36,6 +38,12 @@ void ebb_e2b_connections_clear(ebb_e2b_connections *connections);
  */
 void ebb_e2b_connect(ebb_e2b_job *job, int64_t call_ms,
                      ebb_e2b_job_fn *connected);
+
+/*
+ * The job ends or begins anew while a connect of its own, or of another, is
+ * under way: its followers ask for themselves.
+ */
+void ebb_e2b_connect_leave(ebb_e2b_job *job);
 
 /* Forgets what is known of a sandbox: it was refused, paused or killed. */
 void ebb_e2b_connection_drop(ebb_e2b *e2b, const char *sandbox_id);

@@ -70,7 +70,7 @@ static void on_done(void *context, ebb_e2b_transfer *transfer,
     }
 }
 
-void ebb_e2b_control_start(ebb_e2b_job *job, const ebb_e2b_control *control)
+bool ebb_e2b_control_start(ebb_e2b_job *job, const ebb_e2b_control *control)
 {
     ebb_http_header headers[] = { { "Idempotency-Key",
                                     control->idempotency_key } };
@@ -90,7 +90,7 @@ void ebb_e2b_control_start(ebb_e2b_job *job, const ebb_e2b_control *control)
 
     if (control->path == NULL) {
         ebb_e2b_job_no_memory(job);
-        return;
+        return false;
     }
     if (control->body != NULL) {
         body =
@@ -105,8 +105,10 @@ void ebb_e2b_control_start(ebb_e2b_job *job, const ebb_e2b_control *control)
     else
         job->transfer = ebb_e2b_transfer_start(job->e2b, &config, &err);
     ebb_mem_free(body);
-    if (job->transfer == NULL)
-        ebb_e2b_job_fail(job, &err, NULL);
+    if (job->transfer != NULL)
+        return true;
+    ebb_e2b_job_fail(job, &err, NULL);
+    return false;
 }
 
 char *ebb_e2b_path(const char *prefix, const char *id, const char *suffix)

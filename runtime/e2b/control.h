@@ -16,8 +16,8 @@ typedef struct ebb_e2b_control {
     ebb_e2b_answer_fn *on_answer;
 } ebb_e2b_control;
 
-/* Starts the job's transfer; fails the job when it cannot. */
-void ebb_e2b_control_start(ebb_e2b_job *job, const ebb_e2b_control *control);
+/* Starts the job's transfer. False: it could not, and the job has failed. */
+bool ebb_e2b_control_start(ebb_e2b_job *job, const ebb_e2b_control *control);
 
 /*
  * "<prefix>/sandboxes/<id><suffix>" with the id escaped, in a new string; id

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "e2b/connection.h"
 #include "e2b/errors.h"
 #include "e2b/state.h"
 
@@ -12,6 +13,7 @@ static void job_free(ebb_e2b_job *job)
 {
     ebb_e2b_place_leave(job);
     ebb_e2b_transfer_cancel(job->transfer);
+    ebb_e2b_connect_leave(job);
     if (job->clear != NULL)
         job->clear(job);
     ebb_e2b_target_clear(&job->target);
@@ -57,14 +59,8 @@ void ebb_e2b_job_start(ebb_attempt *attempt, size_t size, ebb_e2b_job_fn *begin,
     ebb_e2b_place_wait(job);
 }
 
-bool ebb_e2b_job_begin_again(ebb_e2b_job *job,
-                             const ebb_e2b_transfer *transfer,
-                             const ebb_err *failure)
+static void begin_again(ebb_e2b_job *job)
 {
-    if (failure->code != EBB_NETWORK || job->asked != 1 || job->begun_again ||
-        job->e2b->place.socket_path == NULL ||
-        ebb_e2b_transfer_was_sent(transfer))
-        return false;
     if (job->clear != NULL)
         job->clear(job);
     memset((char *)job + sizeof *job, 0, job->size - sizeof *job);
@@ -74,6 +70,24 @@ bool ebb_e2b_job_begin_again(ebb_e2b_job *job,
     job->cancel = NULL;
     job->details = NULL;
     ebb_e2b_place_wait(job);
+}
+
+bool ebb_e2b_job_begin_again(ebb_e2b_job *job, const ebb_e2b_transfer *transfer,
+                             const ebb_err *failure)
+{
+    ebb_e2b_jobs all = { NULL };
+
+    if (failure->code != EBB_NETWORK || job->asked != 1 || job->begun_again ||
+        job->allowed || job->e2b->place.socket_path == NULL ||
+        ebb_e2b_transfer_was_sent(transfer))
+        return false;
+    ebb_e2b_share_take(job, &all);
+    ebb_e2b_share_add(&all, job);
+    while ((job = ebb_e2b_share_next(&all)) != NULL)
+        if (job->allowed) /* it has been there before: not all over again */
+            ebb_e2b_job_fail(job, failure, NULL);
+        else
+            begin_again(job);
     return true;
 }
 

@@ -11,6 +11,7 @@
  */
 
 #include "e2b/client.h"
+#include "e2b/share.h"
 #include "e2b/transfer.h"
 #include "task/attempt.h"
 
@@ -52,6 +53,7 @@ struct ebb_e2b_job {
     int64_t life_ms;         /* asked for */
     int64_t promised_end_ms; /* of the sandbox, steady clock */
     ebb_e2b_job_fn *connected;
+    ebb_e2b_share share;
     bool refused; /* once: connected again and sent once more */
     bool allowed; /* the attempt's starter has let the effect go out */
 
@@ -74,8 +76,7 @@ void ebb_e2b_job_start(ebb_attempt *attempt, size_t size, ebb_e2b_job_fn *begin,
  * found nobody there and sent nothing, the service is looked for, or started,
  * once more and the job begins again. False: it does not.
  */
-bool ebb_e2b_job_begin_again(ebb_e2b_job *job,
-                             const ebb_e2b_transfer *transfer,
+bool ebb_e2b_job_begin_again(ebb_e2b_job *job, const ebb_e2b_transfer *transfer,
                              const ebb_err *failure);
 
 /* Ends the attempt. result moves; NULL is EBB_NO_MEMORY. */

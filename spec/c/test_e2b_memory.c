@@ -5,61 +5,61 @@
  * nothing is left allocated.
  */
 #include "support/e2b_boxes.h"
+#include "support/starving.h"
 
-typedef struct failing {
-    int at;   /* which allocation fails; counted down */
-    int open; /* blocks given out and not yet freed */
-} failing;
-
-static void *resize(void *context, void *block, size_t size)
-{
-    failing *f = context;
-
-    if (size == 0) {
-        f->open -= block != NULL;
-        free(block);
-        return NULL;
-    }
-    if (f->at-- == 0)
-        return NULL;
-    f->open += block == NULL;
-    return realloc(block, size);
-}
+#define ENOUGH    (1 << 30)
+#define TOGETHER  3
+#define CONNECTED "{\"sandboxID\":\"i1\",\"envdAccessToken\":\"t\"}"
 
 typedef struct scene {
     const char *task, *input;
     const char *effect; /* the request that must not come twice */
-    rig_rule rules[5];
+    rig_rule rules[4];  /* beside the connect */
 } scene;
 
-/* One call with the nth allocation failing; true if it failed there at all. */
-static bool play(const scene *s, int nth)
+static rig *open_scene(const scene *s)
 {
-    failing f = { .at = nth };
-    const ebb_allocator allocator = { resize, &f };
-    rig *r;
-    rig_call *call;
-    bool reached;
-
-    ebb_mem_set(&allocator);
-    f.at = 1 << 30;
-    r = rig_open_with((ebb_e2b_config){
+    rig *r = rig_open_with((ebb_e2b_config){
         .unary_ms = 300, .stream_first_ms = 300, .transfer_idle_ms = 300 });
+
+    rig_on(r, "POST", "/v2/sandboxes/i1/connect", 200, CONNECTED);
     for (size_t i = 0; s->rules[i].method != NULL; i++)
         rig_add(r, s->rules[i]);
-    f.at = nth;
-    call = rig_start(r, s->task, s->input);
-    rig_run(r, &call->ended);
-    reached = f.at < 0;
-    f.at = 1 << 30;
-    assert_true((call->result != NULL) == (call->err.code == EBB_OK));
+    return r;
+}
+
+/*
+ * The scene, count calls at once, with the nth allocation failing; true if it
+ * came to that one.
+ */
+static bool play(const scene *s, int count, int nth)
+{
+    rig_call *calls[TOGETHER];
+    starving memory;
+    bool reached;
+    rig *r;
+
+    starving_start(&memory, ENOUGH);
+    memory.once = true;
+    r = open_scene(s);
+    memory.left = nth;
+    for (int i = 0; i < count; i++)
+        calls[i] = rig_start(r, s->task, s->input);
+    for (int i = 0; i < count; i++)
+        rig_run(r, &calls[i]->ended);
+    reached = memory.left < 0;
+    memory.left = ENOUGH;
     if (s->effect != NULL)
-        assert_true(rig_count(r, s->effect) <= 1);
-    rig_call_free(call);
+        assert_true(rig_count(r, s->effect) <= count);
+    for (int i = 0; i < count; i++) {
+        assert_true((calls[i]->result != NULL) ==
+                    (calls[i]->err.code == EBB_OK));
+        rig_call_free(calls[i]);
+    }
     rig_close(r);
-    ebb_mem_set(NULL);
-    if (f.open != 0)
-        fail_msg("%s: allocation %d leaks %d", s->task, nth, f.open);
+    starving_stop();
+    if (memory.blocks != 0)
+        fail_msg("%s: allocation %d leaks %d", s->task, nth, memory.blocks);
     return reached;
 }
 
@@ -85,10 +85,6 @@ static const scene scenes[] = {
       "{\"sandboxId\":\"i1\",\"command\":\"x\",\"envs\":{\"A\":\"1\"}}",
       "POST /process.Process/Start",
       { { .method = "POST",
-          .path = "/v2/sandboxes/i1/connect",
-          .status = 200,
-          .body = "{\"sandboxID\":\"i1\",\"envdAccessToken\":\"t\"}" },
-        { .method = "POST",
           .path = "/process.Process/Start",
           .status = 200,
           FRAMES("\0\0\0\0\x07\x0a\x05\x0a\x03\x08\xd2\x09"
@@ -99,10 +95,6 @@ static const scene scenes[] = {
       "{\"sandboxId\":\"i1\",\"code\":\"x\"}",
       "POST /execute",
       { { .method = "POST",
-          .path = "/v2/sandboxes/i1/connect",
-          .status = 200,
-          .body = "{\"sandboxID\":\"i1\"}" },
-        { .method = "POST",
           .path = "/execute",
           .status = 200,
           .body =
@@ -115,10 +107,6 @@ static const scene scenes[] = {
       "\"encoding\":\"base64\"},{\"path\":\"b\",\"content\":\"x\"}]}",
       "POST /files",
       { { .method = "POST",
-          .path = "/v2/sandboxes/i1/connect",
-          .status = 200,
-          .body = "{\"sandboxID\":\"i1\"}" },
-        { .method = "POST",
           .path = "/files",
           .status = 200,
           .body = "[{},{}]" } } },
@@ -126,10 +114,6 @@ static const scene scenes[] = {
       "{\"sandboxId\":\"i1\",\"path\":\"/a\",\"encoding\":\"base64\"}",
       NULL,
       { { .method = "POST",
-          .path = "/v2/sandboxes/i1/connect",
-          .status = 200,
-          .body = "{\"sandboxID\":\"i1\"}" },
-        { .method = "POST",
           .path = "/filesystem.Filesystem/Stat",
           .status = 200,
           FRAMES("\x0a\x0b\x0a\x01"
@@ -140,10 +124,6 @@ static const scene scenes[] = {
       "{\"sandboxId\":\"i1\",\"path\":\"/a\"}",
       NULL,
       { { .method = "POST",
-          .path = "/v2/sandboxes/i1/connect",
-          .status = 200,
-          .body = "{\"sandboxID\":\"i1\"}" },
-        { .method = "POST",
           .path = "/filesystem.Filesystem/ListDir",
           .status = 200,
           FRAMES("\x0a\x0b\x0a\x01"
@@ -166,25 +146,40 @@ static const scene scenes[] = {
           .body = "[]" } } },
 };
 
+/* Until none fails any more; how many did. */
+static int play_all(const scene *s, int count)
+{
+    int nth = 0;
+
+    while (play(s, count, nth))
+        nth++;
+    return nth;
+}
+
 static void every_allocation_may_fail_once(void **state)
 {
     int points = 0;
 
     (void)state;
-    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
-        int nth = 0;
-        while (play(&scenes[i], nth))
-            nth++;
-        points += nth;
-    }
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
+        points += play_all(&scenes[i], 1);
     print_message("%d allocations failed\n", points);
     assert_true(points > 100);
+}
+
+static void calls_that_share_a_connect_fail_no_other_way(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
+        if (strcmp(scenes[i].task, "e2b.listFiles") == 0)
+            assert_true(play_all(&scenes[i], TOGETHER) > 50);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_may_fail_once),
+        cmocka_unit_test(calls_that_share_a_connect_fail_no_other_way),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

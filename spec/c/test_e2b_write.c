@@ -370,6 +370,50 @@ static void a_refusal_between_two_requests_says_what_was_written(void **s)
     rig_close(r);
 }
 
+/* The service goes away at its second upload: nobody listens any more. */
+static void go_away(rig *r, rig_request *request)
+{
+    if (strcmp(request->line, "POST /files") == 0 &&
+        rig_count(r, "POST /files") == 2)
+        unlink(r->socket_path);
+}
+
+static void a_file_is_not_sent_again_when_the_service_is_lost(void **state)
+{
+    rig *r = open_with("0.6.13");
+    rig_call *call;
+    char got[128];
+
+    (void)state;
+    rig_go_local(r);
+    r->on_request = go_away;
+    rig_add(r, (rig_rule){ .method = "POST",
+                           .path = "/files",
+                           .status = 200,
+                           .body = OK_1,
+                           .times = 1 });
+    rig_add(r, (rig_rule){ .method = "POST",
+                           .path = "/files",
+                           .status = 502,
+                           .header = "Connection: close",
+                           .body = "{\"message\":\"The sandbox was not "
+                                   "found\"}" });
+    rig_on(r, "GET", "/sandboxes/i1", 200, "{}");
+    /* Warm: the connect is another call's. */
+    rig_on(r, "POST", "/filesystem.Filesystem/ListDir", 200, "");
+    call = rig_call_task(r, "e2b.listFiles",
+                         "{\"sandboxId\":\"i1\",\"path\":\"/\"}");
+    rig_call_free(call);
+    call = rig_call_task(r, WRITE,
+                         FILES("{\"path\":\"/a;\",\"content\":\"x\"},"
+                               "{\"path\":\"/b\",\"content\":\"y\"}"));
+    assert_code(call, EBB_NETWORK);
+    assert_int_equal(rig_count(r, "POST /files"), 2);
+    assert_string_equal(lists(call, got), "/a; | ");
+    rig_call_free(call);
+    rig_close(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -381,6 +425,7 @@ int main(void)
         cmocka_unit_test(one_request_that_fails_says_what_may_be_written),
         cmocka_unit_test(one_file_of_unknown_fate_is_listed),
         cmocka_unit_test(a_cancel_says_what_may_be_written),
+        cmocka_unit_test(a_file_is_not_sent_again_when_the_service_is_lost),
         cmocka_unit_test(a_refusal_between_two_requests_says_what_was_written),
     };
 
