@@ -14,7 +14,7 @@ local function check(variable)
 end
 
 describe("ebb-sandboxd --check", function()
-  it("says that it works and what is limited", function()
+  it("says that it works and what is limited (C24)", function()
     local line, status = check()
     assert.equal(0, status)
     assert.matches("^bubblewrap works; memory: ", line)

@@ -121,6 +121,11 @@ describe("ebb-sandboxd", function()
     { { "--memory", "1e9" }, "is not a size" },
     { { "--memory", "0" }, "is not a size" },
     { { "--memory", "" }, "is not a size" },
+    { { "--memory", "64k" }, "less than the 4M" },
+    { { "--memory", "0x10M" }, "is not a size" },
+    { { "--memory", "1 G" }, "is not a size" },
+    { { "--memory", "9223372036854775808" }, "more bytes than" },
+    { { "--memory", "99999999999999999999" }, "is not a size" },
     { { "--disk", "64X" }, "is not a size" },
     { { "--disk", "1.5G" }, "is not a size" },
     { { "--pids", "0" }, "is not a number" },
@@ -141,7 +146,7 @@ describe("ebb-sandboxd", function()
     { { "--nonsense" }, "unknown option" },
     { { "--pids" }, "needs a value" },
   } do
-    it("refuses " .. table.concat(case[1], " "), function()
+    it("refuses " .. table.concat(case[1], " ") .. " (C24)", function()
       local message, status = fails(case[1])
       assert.equal(2, status)
       assert.truthy(message:find(case[2], 1, true), message)
@@ -155,11 +160,47 @@ describe("ebb-sandboxd", function()
     assert.truthy(message:find("not supported", 1, true), message)
   end)
 
-  it("refuses a limit that was asked for and cannot be enforced", function()
-    local message, status = fails { "--disk", "1G" }
-    assert.equal(3, status)
-    assert.truthy(message:find("cannot be enforced", 1, true), message)
+  it("takes every unit of the list (C24)", function()
+    for _, size in ipairs { "4194304", "8192k", "64M", "64MB", "64MiB", "1g",
+      "1T" } do
+      local s, message, status = service.try_start {
+        args = { "--memory", size } }
+      if s then s:stop() else assert.equal(3, status, message) end
+    end
   end)
+
+  it("refuses a limit that was asked for and cannot be enforced (C24)",
+    function()
+      local message, status = fails { "--disk", "1G" }
+      assert.equal(3, status)
+      assert.truthy(message:find("cannot be enforced", 1, true), message)
+    end)
+
+  it("refuses what only control groups give where there are none (C24)",
+    function()
+      if io.popen "id -u":read "n" ~= 0 then pending "a mount needs root" end
+      local dir = service.directory()
+      local function without_groups(words)
+        local pipe = io.popen(("EBB_STATE=%s unshare -m sh -c 'mount -t tmpfs"
+          .. " none /sys/fs/cgroup && exec timeout 5 %s %s' 2>&1; echo $?")
+          :format(dir, service.program, words))
+        local line, status = pipe:read("l", "n")
+        pipe:close()
+        return line, status
+      end
+      for _, row in ipairs { { "--memory 1G", "--memory" },
+        { "--cpus 0.5", "--cpus" } } do
+        local line, status = without_groups(row[1])
+        assert.equal(3, status, line)
+        assert.truthy(line:find("cannot be enforced", 1, true), line)
+        assert.truthy(line:find("start without " .. row[2], 1, true), line)
+      end
+      -- What nobody asked for is reported instead.
+      local line, status = without_groups "--check"
+      assert.equal(0, status, line)
+      assert.matches("memory: not limited; processes: rlimit", line)
+      os.execute("rm -rf " .. dir)
+    end)
 
   it("says which address it cannot listen at", function()
     running = service.start { tcp = true }

@@ -12,6 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#define MEMORY_BYTES_MIN (UINT64_C(4) << 20)
 #define PIDS_MAX         (1u << 22) /* the kernel's own maximum */
 #define CPUS_MAX         4096.0
 #define LINGER_S_MAX     ((uint64_t)7 * 24 * 3600)
@@ -95,7 +96,17 @@ bad:
 
 static int set_memory(ebb_options *o, const char *value, ebb_err *err)
 {
-    return ebb_options_parse_size(value, &o->service.limits.memory_bytes, err);
+    uint64_t bytes;
+
+    if (ebb_options_parse_size(value, &bytes, err) != 0)
+        return -1;
+    if (bytes < MEMORY_BYTES_MIN)
+        return ebb_err_set(err, EBB_INVALID_INPUT,
+                           "'%s' is less than the 4M that a sandbox and its "
+                           "shell need",
+                           value);
+    o->service.limits.memory_bytes = bytes;
+    return 0;
 }
 
 static int set_disk(ebb_options *o, const char *value, ebb_err *err)
