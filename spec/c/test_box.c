@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include "support/box_run.h"
+#include "support/case.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -329,27 +330,28 @@ static void many_processes_at_once_all_end(void **state)
 int main(void)
 {
 #define BOX(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+#define BOX_CASE(name, names) CASE_WITH(name, names, rig_setup, rig_teardown)
     const struct CMUnitTest tests[] = {
         BOX(a_command_gives_its_streams_and_its_status),
-        BOX(both_streams_of_a_megabyte_arrive_whole),
-        BOX(a_program_that_is_not_there_is_an_ordinary_127),
-        BOX(a_file_that_cannot_be_executed_is_an_ordinary_126),
-        BOX(a_bad_working_directory_is_an_error_with_its_errno),
+        BOX_CASE(both_streams_of_a_megabyte_arrive_whole, "C01"),
+        BOX_CASE(a_program_that_is_not_there_is_an_ordinary_127, "D04"),
+        BOX_CASE(a_file_that_cannot_be_executed_is_an_ordinary_126, "D04"),
+        BOX_CASE(a_bad_working_directory_is_an_error_with_its_errno, "D04"),
         BOX(standard_input_is_empty_or_a_pipe),
         BOX(the_environment_is_exactly_what_was_given),
         BOX(arguments_of_a_megabyte_go_through),
         BOX(arguments_beyond_the_bounds_are_refused_or_a_126),
-        BOX(a_process_has_its_three_descriptors_and_no_rights),
+        BOX_CASE(a_process_has_its_three_descriptors_and_no_rights, "C15"),
         BOX(no_process_is_the_hosts_root),
         BOX(the_hosts_files_are_not_there),
         BOX(other_processes_and_the_agent_are_out_of_reach),
         BOX(there_is_no_network_unless_it_is_asked_for),
         BOX(system_calls_of_the_list_are_refused),
         BOX(ordinary_programs_work),
-        BOX(a_signal_reaches_one_process_or_its_group),
-        BOX(a_group_signal_leaves_other_sessions_alone),
-        BOX(orphans_are_reaped),
-        BOX(a_fork_bomb_ends_at_the_limit_of_the_sandbox),
+        BOX_CASE(a_signal_reaches_one_process_or_its_group, "A11"),
+        BOX_CASE(a_group_signal_leaves_other_sessions_alone, "A11"),
+        BOX_CASE(orphans_are_reaped, "C18"),
+        BOX_CASE(a_fork_bomb_ends_at_the_limit_of_the_sandbox, "C18"),
         BOX(many_processes_at_once_all_end),
     };
 

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "support/box_host.h"
 #include "support/box_run.h"
+#include "support/case.h"
 
 #include <signal.h>
 
@@ -207,14 +208,15 @@ static void a_killed_frozen_box_ends_a_freeze_under_way(void **state)
 int main(void)
 {
 #define BOX(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+#define BOX_CASE(name, names) CASE_WITH(name, names, rig_setup, rig_teardown)
     const struct CMUnitTest tests[] = {
-        BOX(a_stop_leaves_no_process_mount_or_group),
+        BOX_CASE(a_stop_leaves_no_process_mount_or_group, "A11"),
         BOX(a_stop_answers_what_is_in_flight),
-        BOX(the_death_of_the_first_process_is_told_once),
+        BOX_CASE(the_death_of_the_first_process_is_told_once, "A19"),
         BOX(a_box_freed_before_it_is_ready_leaves_nothing),
         BOX(a_box_stopped_before_it_is_ready_is_never_ready),
         BOX(a_frozen_box_stands_still_and_goes_on),
-        BOX(a_frozen_box_can_be_stopped),
+        BOX_CASE(a_frozen_box_can_be_stopped, "A11"),
         BOX(a_killed_frozen_box_ends_a_freeze_under_way),
     };
 

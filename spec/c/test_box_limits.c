@@ -3,6 +3,7 @@
 #include "sandbox/service/box/limits.h"
 #include "support/box_host.h"
 #include "support/box_run.h"
+#include "support/case.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -339,12 +340,14 @@ static void a_state_directory_below_a_closed_one_works(void **state)
 int main(void)
 {
 #define BOX(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+#define BOX_CASE(name, names) CASE_WITH(name, names, rig_setup, rig_teardown)
     const struct CMUnitTest tests[] = {
         BOX(usage_counts_time_and_memory),
-        BOX(memory_is_limited_or_the_limit_is_refused),
-        BOX(cpus_and_processes_are_limited_by_groups_where_they_can),
-        BOX(a_limit_of_disk_space_is_refused),
-        BOX(groups_that_a_killed_service_left_can_be_removed),
+        BOX_CASE(memory_is_limited_or_the_limit_is_refused, "C24"),
+        BOX_CASE(cpus_and_processes_are_limited_by_groups_where_they_can,
+                 "C24"),
+        BOX_CASE(a_limit_of_disk_space_is_refused, "C24"),
+        BOX_CASE(groups_that_a_killed_service_left_can_be_removed, "A19"),
         BOX(version_1_freezes_thaws_and_lets_a_kill_arrive),
         BOX(the_check_passes_here),
         BOX(a_machine_without_user_namespaces_is_told_the_fix),

@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "support/case.h"
+
 /*
  * The tests of the box once more as somebody without rights: no control
  * groups, no uid to give up, nothing that root could do on the way.
@@ -120,9 +122,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_work_for_a_plain_user),
-        cmocka_unit_test(files_work_for_a_plain_user),
-        cmocka_unit_test(ends_and_freezes_work_for_a_plain_user),
-        cmocka_unit_test(limits_work_for_a_plain_user),
+        CASE(files_work_for_a_plain_user, "A09"),
+        CASE(ends_and_freezes_work_for_a_plain_user, "A11"),
+        CASE(limits_work_for_a_plain_user, "C24"),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

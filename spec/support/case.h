@@ -7,3 +7,11 @@
     {                                                                          \
         .name = #function " (" names ")", .test_func = (function)              \
     }
+
+/* The same with a set-up and a teardown of its own. */
+#define CASE_WITH(function, names, setup, teardown)                            \
+    (struct CMUnitTest)                                                        \
+    {                                                                          \
+        .name = #function " (" names ")", .test_func = (function),             \
+        .setup_func = (setup), .teardown_func = (teardown)                     \
+    }

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -26,13 +27,18 @@
 
 #include "base/buf.h"
 
-/* An answer with 200 to the requests that begin so, in one piece or two. */
+/* An answer to the requests that begin so, in one piece or two. */
 typedef struct flood_route {
     const char *line; /* "POST /files"; NULL ends the list */
+    const char *also; /* what its head holds besides, or NULL */
     const char *body;
-    size_t n;          /* 0: strlen(body) */
-    const char *later; /* what follows after FLOOD_PAUSE_US, or NULL */
+    size_t n;    /* 0: strlen(body) */
+    int status;  /* 0: 200 */
+    bool closes; /* instead of an answer */
+    /* What follows after pause_us (0: FLOOD_PAUSE_US), or NULL. */
+    const char *later;
     size_t later_n;
+    unsigned pause_us;
 } flood_route;
 
 #define FLOOD_PAUSE_US 2000
@@ -85,26 +91,34 @@ static inline void flood_receive(int fd, char *request, size_t size)
     }
 }
 
-static inline bool flood_answer(const flood *f, int fd, const char *request)
+static inline const flood_route *flood_find(const flood *f, const char *request)
 {
     const flood_route *r = f->routes;
+
+    while (r != NULL && r->line != NULL &&
+           (strncmp(request, r->line, strlen(r->line)) != 0 ||
+            (r->also != NULL && strstr(request, r->also) == NULL)))
+        r++;
+    return r != NULL && r->line != NULL ? r : NULL;
+}
+
+static inline void flood_answer(const flood_route *r, int fd)
+{
     char head[128];
     size_t n;
 
-    while (r != NULL && r->line != NULL &&
-           strncmp(request, r->line, strlen(r->line)) != 0)
-        r++;
-    if (r == NULL || r->line == NULL)
-        return false;
+    if (r->closes)
+        _exit(0);
     n = r->n > 0 ? r->n : strlen(r->body);
     snprintf(head, sizeof head,
-             "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n", n + r->later_n);
+             "HTTP/1.1 %d Said\r\nContent-Type: application/json\r\n"
+             "Content-Length: %zu\r\n\r\n",
+             r->status > 0 ? r->status : 200, n + r->later_n);
     flood_send(fd, head, strlen(head));
     flood_send(fd, r->body, n);
     if (r->later != NULL)
-        usleep(FLOOD_PAUSE_US);
+        usleep(r->pause_us > 0 ? r->pause_us : FLOOD_PAUSE_US);
     flood_send(fd, r->later, r->later_n);
-    return true;
 }
 
 static inline void flood_serve(const flood *f, int fd)
@@ -115,10 +129,15 @@ static inline void flood_serve(const flood *f, int fd)
     static char request[65536];
 
     for (;;) {
+        const flood_route *route;
+
         flood_receive(fd, request, sizeof request);
-        *strchr(request, '\r') = '\0';
-        if (flood_answer(f, fd, request))
+        route = flood_find(f, request);
+        if (route != NULL) {
+            flood_answer(route, fd);
             continue;
+        }
+        *strchr(request, '\r') = '\0';
         if (!f->at_once && strstr(request, "/connect ") != NULL) {
             flood_send(fd, connected, sizeof connected - 1);
             continue;
@@ -138,7 +157,7 @@ static inline void flood_start(flood *f)
 
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
-    assert_int_equal(listen(fd, 16), 0);
+    assert_int_equal(listen(fd, 1024), 0);
     getsockname(fd, (struct sockaddr *)&at, &n);
     f->port = ntohs(at.sin_port);
     f->pid = fork();
@@ -146,9 +165,12 @@ static inline void flood_start(flood *f)
         setpgid(0, 0);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         signal(SIGCHLD, SIG_IGN);
-        alarm(600);
+        alarm(1800);
         for (;;) {
             int peer = accept(fd, NULL, NULL);
+            int yes = 1;
+
+            setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
             if (peer >= 0 && fork() == 0) {
                 prctl(PR_SET_PDEATHSIG, SIGKILL);
                 flood_serve(f, peer);
