@@ -21,6 +21,7 @@ static void finish_close(ebb_http_server *server)
     server->closing = true;
     ebb_loop_watch_free(server->watch);
     ebb_loop_timer_free(server->timer);
+    ebb_loop_timer_free(server->sweep);
     /* The daemon must not stop while connections are suspended. */
     for (ebb_exchange *e = server->exchanges; e != NULL; e = e->next) {
         if (e->suspended)
@@ -86,12 +87,13 @@ static void on_connection(void *context, struct MHD_Connection *connection,
 {
     ebb_http_server *server = context;
 
-    (void)connection;
-    (void)socket_context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         server->connections++;
+        *socket_context = ebb_http_link_new(server, connection);
         return;
     }
+    ebb_http_link_free(*socket_context);
+    *socket_context = NULL;
     server->connections--;
     if (!server->closing)
         ebb_http_server_run_again(server);
@@ -114,17 +116,15 @@ static int sigpipe_is_ignored(void)
            action.sa_handler == SIG_IGN;
 }
 
-static int start_daemon(ebb_http_server *server, int fd,
-                        unsigned connections_max, ebb_err *err)
+static int start_daemon(ebb_http_server *server, int fd, ebb_err *err)
 {
     /* A daemon that does not start has closed fd. */
     server->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
         ebb_exchange_step, server, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_CONNECTION_LIMIT, connections_max,
+        MHD_OPTION_CONNECTION_LIMIT, server->connections_max,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         server->head_bytes_max + CONNECTION_BYTES_MORE,
-        MHD_OPTION_CONNECTION_TIMEOUT, EBB_HTTP_IDLE_S,
         MHD_OPTION_URI_LOG_CALLBACK, ebb_exchange_open, server,
         MHD_OPTION_NOTIFY_COMPLETED, ebb_exchange_close, server,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
@@ -153,11 +153,23 @@ static int join_loop(ebb_http_server *server, ebb_err *err)
     return 0;
 }
 
+static void set_limits(ebb_http_server *server,
+                       const ebb_http_server_config *config)
+{
+    server->connections_max =
+        config->connections_max ? config->connections_max : CONNECTIONS_DEFAULT;
+    server->head_bytes_max =
+        config->head_bytes_max ? config->head_bytes_max : HEAD_BYTES_DEFAULT;
+    server->head_ms =
+        config->head_ms ? config->head_ms : EBB_HTTP_HEAD_S * INT64_C(1000);
+    server->idle_ms =
+        config->idle_ms ? config->idle_ms : EBB_HTTP_IDLE_S * INT64_C(1000);
+}
+
 ebb_http_server *ebb_http_server_open(ebb_loop *loop,
                                       const ebb_http_server_config *config,
                                       ebb_err *err)
 {
-    unsigned connections_max = config->connections_max;
     ebb_http_server *server = ebb_mem_zero(sizeof *server);
     int fd;
 
@@ -169,14 +181,10 @@ ebb_http_server *ebb_http_server_open(ebb_loop *loop,
     server->loop = loop;
     server->on_request = config->on_request;
     server->context = config->context;
-    server->head_bytes_max = config->head_bytes_max == 0
-                                 ? HEAD_BYTES_DEFAULT
-                                 : config->head_bytes_max;
-    if (connections_max == 0)
-        connections_max = CONNECTIONS_DEFAULT;
+    set_limits(server, config);
     fd = ebb_http_server_listen(server, config, err);
-    if (fd < 0 || start_daemon(server, fd, connections_max, err) != 0 ||
-        join_loop(server, err) != 0) {
+    if (fd < 0 || start_daemon(server, fd, err) != 0 ||
+        join_loop(server, err) != 0 || ebb_http_idle_open(server, err) != 0) {
         finish_close(server);
         return NULL;
     }

@@ -40,6 +40,11 @@ typedef struct ebb_http_server_config {
     unsigned connections_max; /* 0: 1,000 */
     size_t head_bytes_max;    /* 0: 65,536 */
 
+    /* A client that is slower is cut off; see also ebb_exchange_set_idle. */
+    int64_t head_ms; /* 0: 60,000, from a request line to its head's end */
+    int64_t idle_ms; /* 0: 180,000, between requests, inside a body, and
+                        without a byte taken of an answer that is whole */
+
     ebb_exchange_fn *on_request;
     void *context;
 } ebb_http_server_config;
@@ -113,6 +118,12 @@ void ebb_exchange_receive(ebb_exchange *exchange,
  */
 void ebb_exchange_pause(ebb_exchange *exchange);
 void ebb_exchange_resume(ebb_exchange *exchange);
+
+/*
+ * How long the body may stand still while it is asked for, instead of the
+ * config's idle_ms; 0: for ever.
+ */
+void ebb_exchange_set_idle(ebb_exchange *exchange, int64_t idle_ms);
 
 /*
  * Collects the body of at most bytes_max bytes and calls on_end; body then

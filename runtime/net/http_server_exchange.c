@@ -78,6 +78,7 @@ void ebb_exchange_wake(ebb_exchange *exchange)
     if (!exchange->suspended || exchange->server->closing)
         return;
     exchange->suspended = false;
+    ebb_http_link_set(exchange->connection, exchange);
     MHD_resume_connection(exchange->connection);
     ebb_http_server_run_again(exchange->server);
 }
@@ -97,6 +98,8 @@ void *ebb_exchange_open(void *context, const char *target,
     e->server = server;
     e->connection = connection;
     e->length = -1;
+    e->idle_ms = server->idle_ms;
+    ebb_http_link_set(connection, e);
     ebb_buf_init(&e->headers, EBB_EXCHANGE_HEADERS_MAX);
     ebb_buf_init(&e->out, EBB_EXCHANGE_UNSENT_MAX);
     e->next = server->exchanges;
@@ -112,6 +115,7 @@ void ebb_exchange_close(void *context, struct MHD_Connection *connection,
     ebb_http_server *server = context;
     ebb_exchange *e = *con_cls;
 
+    (void)code;
     if (e == NULL)
         return;
     *con_cls = NULL;
@@ -127,9 +131,11 @@ void ebb_exchange_close(void *context, struct MHD_Connection *connection,
         e->next->previous = e->previous;
     if (e->offered && e->on_close != NULL)
         e->on_close(e->close_context, e);
-    if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK && !server->closing)
+    if (!server->closing) {
         MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
-                                  EBB_HTTP_IDLE_S);
+                                  0u);
+        ebb_http_link_set(connection, NULL);
+    }
     ebb_exchange_clear_request(e);
     ebb_exchange_clear_reply(e);
     ebb_mem_free(e);
@@ -164,6 +170,7 @@ static enum MHD_Result in_body(ebb_exchange *e, const char *bytes, size_t *n)
         ebb_exchange_suspend(e);
         return MHD_YES;
     }
+    ebb_http_link_set(e->connection, e);
     ebb_exchange_take_piece(e, bytes, *n);
     *n = 0;
     if (e->half_closed)
@@ -198,8 +205,7 @@ static void offer(ebb_http_server *server, ebb_exchange *e, const char *method)
 {
     e->offered = true;
     e->method = method;
-    /* An answer may stand still for as long as its handler or client wish. */
-    MHD_set_connection_option(e->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
+    ebb_http_link_set(e->connection, e);
     if (head_fits(e->connection, server->head_bytes_max))
         server->on_request(server->context, e);
     else
@@ -215,11 +221,12 @@ enum MHD_Result ebb_exchange_step(void *context,
     ebb_http_server *server = context;
     ebb_exchange *e = *con_cls;
 
-    (void)connection;
     (void)url;
     (void)version;
     if (e == NULL || server->closing || e->aborted)
         return MHD_NO;
+    if (e->suspended)
+        ebb_http_link_set(connection, e); /* it was not the client's turn */
     e->suspended = false;
     if (*n > 0)
         return in_body(e, bytes, n);

@@ -5,7 +5,8 @@
  * Shared by the files of the HTTP server, for nobody else. http_server.c owns
  * the daemon, http_server_exchange.c the lives of exchanges,
  * http_server_request.c what is asked, http_server_reply.c what is answered,
- * http_server_listen.c the sockets.
+ * http_server_listen.c the sockets, http_server_idle.c how long a client may
+ * do nothing.
  *
  * How an exchange moves (libmicrohttpd calls back, we suspend or go on):
  * the head is offered first; while the handler has neither asked for the body
@@ -19,6 +20,9 @@
 
 #include <microhttpd.h>
 
+/* A connection, from its first to its last moment. */
+typedef struct ebb_http_link ebb_http_link;
+
 struct ebb_http_server {
     ebb_loop *loop;
     struct MHD_Daemon *daemon;
@@ -29,6 +33,10 @@ struct ebb_http_server {
     void *context;
     size_t head_bytes_max;
     unsigned connections;
+    unsigned connections_max;
+    ebb_http_link *links;
+    ebb_loop_timer *sweep; /* of the links */
+    int64_t head_ms, idle_ms;
     uint16_t port;
     bool is_unix;
     char *socket_path; /* to unlink; NULL: none */
@@ -53,17 +61,18 @@ struct ebb_exchange {
     const char *method; /* libmicrohttpd's, for the exchange's life */
 
     /* where it stands */
-    bool offered;   /* on_request was called */
-    bool past_head; /* libmicrohttpd reads the body, or there is none */
-    bool at_end;    /* the whole request is here */
+    bool offered;     /* on_request was called */
+    bool past_head;   /* libmicrohttpd reads the body, or there is none */
+    bool at_end;      /* the whole request is here */
     bool half_closed; /* in the body: the client sends no more than is here */
     bool suspended;
     bool aborted;
     bool closed; /* on_close is being told */
 
     /* the body */
-    bool receiving; /* the handler asked for it */
-    bool refused;   /* on_body returned -1 */
+    int64_t idle_ms; /* that it may stand still; 0: for ever */
+    bool receiving;  /* the handler asked for it */
+    bool refused;    /* on_body returned -1 */
     bool paused;
     bool end_told;
     bool collecting;
@@ -104,9 +113,13 @@ struct ebb_exchange {
 /* The headers of one answer together. */
 #define EBB_EXCHANGE_HEADERS_MAX 65536
 
-/* Seconds between requests and inside a head. Longer than libcurl keeps a
- * connection (118), so that the client is the one who closes. */
+/* Seconds between requests, without a byte inside a body, and without one
+ * taken of an answer that is whole. Longer than libcurl keeps a connection
+ * (118), so that the client is the one who closes. */
 #define EBB_HTTP_IDLE_S 180u
+
+/* Seconds from a request line to the end of its head. */
+#define EBB_HTTP_HEAD_S 60u
 
 /* ---- http_server.c ---- */
 
@@ -133,6 +146,20 @@ enum MHD_Result ebb_exchange_step(void *context,
 /* Takes the connection out of the daemon's hands until woken. */
 void ebb_exchange_suspend(ebb_exchange *exchange);
 void ebb_exchange_wake(ebb_exchange *exchange);
+
+/* ---- http_server_idle.c ---- */
+
+int ebb_http_idle_open(ebb_http_server *server, ebb_err *err);
+
+/* NULL: no memory, and the connection is cut off. */
+ebb_http_link *ebb_http_link_new(ebb_http_server *server,
+                                 struct MHD_Connection *connection);
+void ebb_http_link_free(ebb_http_link *link);
+
+/* The client has done something: its time begins anew. exchange is what is on
+ * the connection from now on, NULL between two requests. */
+void ebb_http_link_set(struct MHD_Connection *connection,
+                       ebb_exchange *exchange);
 
 /* ---- http_server_request.c ---- */
 

@@ -118,6 +118,18 @@ void ebb_exchange_reply_file(ebb_exchange *exchange, int status,
     answer(exchange, status, content_type, response);
 }
 
+/*
+ * What is whole and lies there for the client to take: the daemon sees each
+ * byte that goes, we do not, so its own limit counts (in whole seconds).
+ */
+static void limit_taking(const ebb_exchange *e)
+{
+    unsigned seconds = (unsigned)((e->server->idle_ms + 999) / 1000);
+
+    MHD_set_connection_option(e->connection, MHD_CONNECTION_OPTION_TIMEOUT,
+                              seconds);
+}
+
 /* ---- streams ---- */
 
 static size_t waiting(const ebb_exchange *e)
@@ -214,6 +226,8 @@ void ebb_exchange_end(ebb_exchange *exchange)
     if (!exchange->streaming || exchange->ended)
         return;
     exchange->ended = true;
+    if (exchange->queued && !exchange->closed && !exchange->server->closing)
+        limit_taking(exchange);
     ebb_exchange_wake(exchange);
 }
 
@@ -247,6 +261,8 @@ enum MHD_Result ebb_exchange_queue(ebb_exchange *exchange)
     if (exchange->queued || exchange->response == NULL)
         return MHD_NO;
     exchange->queued = true;
+    if (!exchange->streaming || exchange->ended)
+        limit_taking(exchange);
     result = MHD_queue_response(exchange->connection,
                                 (unsigned)exchange->status, exchange->response);
     MHD_destroy_response(exchange->response);

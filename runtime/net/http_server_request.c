@@ -234,7 +234,13 @@ void ebb_exchange_pause(ebb_exchange *exchange)
 void ebb_exchange_resume(ebb_exchange *exchange)
 {
     exchange->paused = false;
+    ebb_http_link_set(exchange->connection, exchange);
     ebb_exchange_wake(exchange);
+}
+
+void ebb_exchange_set_idle(ebb_exchange *exchange, int64_t idle_ms)
+{
+    exchange->idle_ms = idle_ms;
 }
 
 static void collect(ebb_exchange *e, const char *bytes, size_t n)

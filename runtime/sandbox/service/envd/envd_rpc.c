@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define STREAM_IDLE_MS 640000 /* as a real envd's connections */
+
 static const char stream_types[] =
     "application/connect+json, application/connect+json; charset=utf-8, "
     "application/connect+proto";
@@ -277,6 +279,13 @@ static void refuse_type(ebb_envd_call *call, bool stream)
     ebb_envd_reply_empty(call, 415);
 }
 
+/* A client's stream may have nothing to say for a while. */
+static void receive_pieces(ebb_envd_call *call)
+{
+    ebb_exchange_set_idle(call->exchange, STREAM_IDLE_MS);
+    ebb_exchange_receive(call->exchange, on_piece, on_pieces_end, call);
+}
+
 void ebb_envd_rpc_start(ebb_envd_call *call, const ebb_envd_method *method)
 {
     bool stream = method->kind != EBB_ENVD_UNARY;
@@ -301,7 +310,7 @@ void ebb_envd_rpc_start(ebb_envd_call *call, const ebb_envd_method *method)
         ebb_envd_fail(call, EBB_CONNECT_UNIMPLEMENTED,
                       "the local service does not offer %s", method->path);
     else if (method->kind == EBB_ENVD_CLIENT_STREAM)
-        ebb_exchange_receive(call->exchange, on_piece, on_pieces_end, call);
+        receive_pieces(call);
     else
         ebb_exchange_collect(call->exchange,
                              EBB_ENVD_MESSAGE_BYTES_MAX +
