@@ -74,6 +74,9 @@ void ebb_e2b_files_error(const ebb_e2b_job *job,
     /* A path that goes through a file is "internal" to envd. */
     if (err->code == EBB_SERVER && strstr(words, "ot a directory") != NULL)
         err->code = EBB_FILE_NOT_FOUND;
+    /* So is one that may not be entered; another attempt changes nothing. */
+    if (err->code == EBB_SERVER && strstr(words, "ermission denied") != NULL)
+        err->code = EBB_FORBIDDEN;
     if (err->code != EBB_SERVER && err->code != EBB_RATE_LIMITED) {
         int64_t after = err->retry_after_ms;
         ebb_err_set_status(err, err->code, status, "%s: %s: %s", job->subject,

@@ -124,7 +124,7 @@ describe("a service that starts where another one was", function()
     s = service.start { dir = dir }
   end)
 
-  it("does not kill a process that has got the recorded pid since",
+  it("does not kill a process that has got the recorded pid since (C18)",
     function()
       local id = s:create().sandboxID
       s:request("POST", "/sandboxes/" .. id .. "/pause", { memory = false })

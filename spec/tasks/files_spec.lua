@@ -169,6 +169,15 @@ describe("listFiles", function()
     assert.truthy(text:find('"entries":[]', 1, true))
   end)
 
+  it("says at once what may not be entered", function()
+    run "mkdir -m 0 shut"
+    for _, path in ipairs { "shut", "/proc/1/root" } do
+      local err = t:fails("listFiles", { sandboxId = box, path = path })
+      assert.equal("forbidden", err.code)
+      assert.equal(1, err.attempts)
+    end
+  end)
+
   it("says what is no directory", function()
     assert.equal("file_not_found",
       t:fails("listFiles", { sandboxId = box, path = "nope" }).code)
