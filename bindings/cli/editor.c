@@ -302,6 +302,9 @@ const char *ebb_editor_read(ebb_editor *editor, const char *before,
     editor->before = before;
     ebb_free(editor->line);
     editor->line = NULL;
+    /* libedit shows the prompt before it takes the terminal over: what is typed
+     * just then would be echoed twice, and a Ctrl-D lost. */
+    el_set(editor->edit, EL_PREP_TERM, 1);
     mark_pastes(true);
     line = el_gets(editor->edit, &n);
     mark_pastes(false);
