@@ -183,7 +183,8 @@ describe("a file that changes while it is read", function()
     local got = script [[
       run([=[cd /tmp; (for i in $(seq 1 300); do
         head -c 300000 /dev/zero > grows; sleep 0.01; : > grows
-        sleep 0.005; done) >/dev/null 2>&1 &]=])
+        sleep 0.005; done) >/dev/null 2>&1 &
+        until [ -s grows ]; do sleep 0.01; done]=])
       local sizes, codes = {}, {}
       for _ = 1, 60 do
         local ok, got = pcall(e2b.readFile, { sandboxId = box,
