@@ -136,7 +136,9 @@ void lebb_call_cancel(lebb_call *call, bool at_once)
         return;
     if (at_once || (call->timer && !call->in_run)) {
         lebb_call_drop(branch);
-        lebb_branch_ready(branch);
+        /* The function of a step computes: its branch waits for nothing. */
+        if (branch != branch->sched->current)
+            lebb_branch_ready(branch);
     } else if (call->op) {
         ebb_cancel(call->op);
     } else {

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -241,6 +242,32 @@ static void it_stays_interrupted_when_it_is_given_up(void **state)
     assert_int_equal(reopen(r, "give up"), EBB_RUN_ACTIVE);
 }
 
+static void on_alarm(int signum)
+{
+    (void)signum;
+    ebb_lua_cancel(current->host->lua);
+}
+
+/* In the function of a step, of which nobody waits for the first end. */
+static void it_is_given_up_while_a_step_computes(void **state)
+{
+    static const struct itimerval every = { { 0, 30000 }, { 0, 30000 } };
+    static const struct itimerval never;
+    rig *r = *state;
+
+    signal(SIGALRM, on_alarm);
+    open_run(r, "computes");
+    setitimer(ITIMER_REAL, &every, NULL);
+    lua_host_run(r->host, "local ebb = require 'ebb' "
+                          "ebb.step('endless', function() "
+                          "  while true do pcall(function() "
+                          "    while true do end end) end end)");
+    setitimer(ITIMER_REAL, &never, NULL);
+    signal(SIGALRM, SIG_DFL);
+    assert_int_equal(r->host->err.code, EBB_CANCELLED);
+    assert_int_equal(reopen(r, "computes"), EBB_RUN_ACTIVE);
+}
+
 static void it_closes_in_the_middle_of_everything(void **state)
 {
     rig *r = *state;
@@ -359,6 +386,7 @@ int main(void)
         TEST(it_stops_at_a_mismatch_and_stays_interrupted),
         TEST(it_ends_as_cancelled_when_it_is_cancelled),
         TEST(it_stays_interrupted_when_it_is_given_up),
+        TEST(it_is_given_up_while_a_step_computes),
         TEST(it_closes_in_the_middle_of_everything),
         TEST(it_runs_a_script_s_own_tasks_as_one_step),
         TEST(it_survives_each_failing_allocation),
