@@ -92,15 +92,21 @@ ebb_run *ebb_run_open(ebb_runtime *rt, const ebb_run_config *config,
     return run;
 }
 
+void ebb_run_give_up(ebb_run *run)
+{
+    ebb_err err = { 0 };
+
+    ebb_err_set(&err, EBB_CANCELLED, "run %s was given up",
+                ebb_flow_id(run->flow));
+    ebb_flow_give_up(run->flow, &err);
+}
+
 /* Lets what is in flight end; nothing of it is recorded. */
 static void drain(ebb_run *run)
 {
     int64_t end = ebb_clock_steady_ms(run->rt->clock) + CLOSE_MS;
-    ebb_err err = { 0 };
 
-    ebb_err_set(&err, EBB_CANCELLED, "run %s was closed",
-                ebb_flow_id(run->flow));
-    ebb_flow_give_up(run->flow, &err);
+    ebb_run_give_up(run);
     ebb_run_ops_cancel(run);
     while (ebb_run_has_ops(run) && !ebb_loop_is_hosted(run->rt->loop) &&
            ebb_clock_steady_ms(run->rt->clock) < end) {

@@ -56,6 +56,12 @@ EBB_API ebb_run *ebb_run_open(ebb_runtime *rt, const ebb_run_config *config,
  */
 EBB_API void ebb_run_close(ebb_run *run);
 
+/*
+ * The same while it stays open: what is in flight or asked for from here on is
+ * answered with EBB_CANCELLED, and nothing is recorded any more.
+ */
+EBB_API void ebb_run_give_up(ebb_run *run);
+
 EBB_API const char *ebb_run_id(const ebb_run *run);
 EBB_API ebb_run_state ebb_run_get_state(const ebb_run *run);
 

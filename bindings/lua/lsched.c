@@ -79,6 +79,8 @@ lebb_sched *lebb_sched_new(lua_State *L, ebb_runtime *rt)
 void lebb_sched_give_up(lebb_sched *s)
 {
     s->gave_up = true;
+    if (s->run)
+        ebb_run_give_up(s->run); /* what is dropped is no outcome */
     for (lebb_branch *b = s->first; b; b = b->next)
         lebb_branch_interrupt(b, true);
 }

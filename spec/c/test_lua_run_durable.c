@@ -242,6 +242,38 @@ static void it_stays_interrupted_when_it_is_given_up(void **state)
     assert_int_equal(reopen(r, "give up"), EBB_RUN_ACTIVE);
 }
 
+/* How many steps of the run have an outcome. */
+static int count_outcomes(rig *r, const char *id)
+{
+    ebb_value *shown = NULL, *steps;
+    int count = 0;
+
+    assert_int_equal(ebb_runs_show(r->host->rt, id, &shown, &r->host->err), 0);
+    steps = ebb_value_find(shown, "steps");
+    for (size_t i = 0; i < ebb_value_size(steps); i++)
+        count += ebb_value_find(ebb_value_at(steps, i), "endedAt") != NULL;
+    ebb_value_free(shown);
+    return count;
+}
+
+/* What was in flight when it was given up goes on with the run. */
+static void it_records_nothing_once_it_is_given_up(void **state)
+{
+    rig *r = *state;
+
+    open_run(r, "dropped");
+    cancel_while_it_waits(r,
+                          "local e2b, ebb = require 'e2b', require 'ebb' "
+                          "local _ <close> = ebb.defer(ebb.parallel, { "
+                          "  function() e2b.hang{} end, "
+                          "  function() ebb.sleep(60) end }) "
+                          "e2b.count{} e2b.hang{}",
+                          2);
+    assert_int_equal(take(r), EBB_CANCELLED);
+    assert_int_equal(reopen(r, "dropped"), EBB_RUN_ACTIVE);
+    assert_int_equal(count_outcomes(r, "dropped"), 2);
+}
+
 static void on_alarm(int signum)
 {
     (void)signum;
@@ -386,6 +418,7 @@ int main(void)
         TEST(it_stops_at_a_mismatch_and_stays_interrupted),
         TEST(it_ends_as_cancelled_when_it_is_cancelled),
         TEST(it_stays_interrupted_when_it_is_given_up),
+        TEST(it_records_nothing_once_it_is_given_up),
         TEST(it_is_given_up_while_a_step_computes),
         TEST(it_closes_in_the_middle_of_everything),
         TEST(it_runs_a_script_s_own_tasks_as_one_step),
