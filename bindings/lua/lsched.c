@@ -176,13 +176,27 @@ static void refuse(lua_State *L, lebb_branch *branch)
     lebb_branch_end(L, branch);
 }
 
+/*
+ * A cancel that comes before it begins. The script of a run begins all the
+ * same: the journal may have steps of it, and the first one that it does not
+ * have is the one that is cancelled.
+ */
+static bool is_refused(const lebb_branch *branch)
+{
+    const lebb_sched *s = branch->sched;
+
+    if (branch == s->job && lebb_durable_run(branch))
+        return s->gave_up;
+    return branch->cancel != LEBB_CANCEL_NONE || s->gave_up;
+}
+
 static void run_branch(lua_State *L, lebb_branch *branch)
 {
     lebb_sched *s = branch->sched;
     lua_State *co = branch->co;
     int args = branch->args, status, n;
 
-    if (args >= 0 && (branch->cancel != LEBB_CANCEL_NONE || s->gave_up)) {
+    if (args >= 0 && is_refused(branch)) {
         refuse(L, branch);
         return;
     }

@@ -242,6 +242,21 @@ static void it_stays_interrupted_when_it_is_given_up(void **state)
     assert_int_equal(reopen(r, "give up"), EBB_RUN_ACTIVE);
 }
 
+/* Ctrl-C at the very start of a run that goes on: it is no mismatch. */
+static void it_is_cancelled_after_what_is_recorded(void **state)
+{
+    rig *r = *state;
+
+    run_killed("early", killed_text);
+    open_run(r, "early");
+    assert_int_equal(lua_host_start(r->host, killed_text), 0);
+    ebb_lua_cancel(r->host->lua);
+    lua_host_wait_end(r->host);
+    assert_int_equal(take(r), EBB_CANCELLED);
+    assert_int_equal(*r->counted, 2);
+    assert_int_equal(reopen(r, "early"), EBB_RUN_CANCELLED);
+}
+
 /* How many steps of the run have an outcome. */
 static int count_outcomes(rig *r, const char *id)
 {
@@ -418,6 +433,7 @@ int main(void)
         TEST(it_stops_at_a_mismatch_and_stays_interrupted),
         TEST(it_ends_as_cancelled_when_it_is_cancelled),
         TEST(it_stays_interrupted_when_it_is_given_up),
+        TEST(it_is_cancelled_after_what_is_recorded),
         TEST(it_records_nothing_once_it_is_given_up),
         TEST(it_is_given_up_while_a_step_computes),
         TEST(it_closes_in_the_middle_of_everything),
