@@ -73,11 +73,13 @@ AGENT_O   := $(patsubst %.c,$(B)/agent/%.o,$(AGENT_C))
 BENCHES   := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out %/answers.c, \
                $(wildcard bench/*.c bench/client/*.c)))
 TESTS     := $(patsubst spec/c/%.c,$(B)/spec/%,$(TEST_C))
+SIM_C     := $(wildcard spec/sim/*.c)
 FUZZ_C    := $(filter-out %/main.c,$(wildcard spec/fuzz/*.c))
+SIM       := $(B)/spec/sim
 FUZZERS   := $(patsubst spec/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_C))
 
 PROGRAMS := $(B)/ebb $(B)/libexec/ebb-sandboxd $(B)/libexec/ebb-agent
-.PHONY: all setup demo test check unit spec peers bench soak fuzz fuzzers \
+.PHONY: all setup demo test check unit spec peers bench soak sim fuzz fuzzers \
         oom lint format install uninstall clean help
 
 ## all: build everything into build/
@@ -172,6 +174,17 @@ $(B)/spec/test_lua_%: spec/c/test_lua_%.c $(B)/libebb_lua.a $(B)/libebb.a
 	$(Q)$(CC) $(EBB_CFLAGS) -Ispec $(CFLAGS) -rdynamic -MD -MP -o $@ $< \
 	  $(B)/libebb_lua.a $(B)/libebb.a -lcmocka $(LUA_LIBS) $(LIBS)
 
+# The simulator stands between the core and its clock, its disk, its network.
+SIM_WRAP := ebb_loop_run ebb_journal_post ebb_journal_wait \
+        ebb_journal_close ebb_http_client_new ebb_http_client_free \
+        ebb_e2b_new ebb_e2b_free ebb_e2b_register ebb_sandbox_list
+$(call obj,$(SIM_C)): EBB_CFLAGS += -I. -Ispec
+$(SIM): $(call obj,$(SIM_C)) $(B)/libebb_lua.a $(B)/libebb.a
+	@mkdir -p $(@D)
+	@echo "LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(SAN) -rdynamic -Wl,-z,now $(SIM_WRAP:%=-Wl,--wrap=%) \
+	  -o $@ $^ $(LUA_LIBS) $(LIBS)
+
 $(B)/bench/%: bench/%.c $(B)/libebb.a
 	@mkdir -p $(@D)
 	@echo "CC    $<"
@@ -199,17 +212,17 @@ demo: setup
 
 ## test: set up, then everything there is to test; the last line counts
 test: setup
-	$(Q)$(MAKE) --no-print-directory -j2 all $(TESTS)
+	$(Q)$(MAKE) --no-print-directory -j2 all $(TESTS) $(SIM)
 	$(Q)bash spec/run.sh $(B) lint unit spec peers
 
 ## check: lint, unit and spec, without installing anything
-check: all $(TESTS)
+check: all $(TESTS) $(SIM)
 	$(Q)bash spec/run.sh $(B) lint unit spec
 
 ## unit, spec, peers: one part of the tests; FILTER=pattern narrows it
 unit: all $(TESTS)
 	$(Q)FILTER='$(FILTER)' bash spec/run.sh $(B) unit
-spec: all
+spec: all $(SIM)
 	$(Q)FILTER='$(FILTER)' bash spec/run.sh $(B) spec
 peers: all
 	$(Q)FILTER='$(FILTER)' bash spec/run.sh $(B) peers
@@ -217,6 +230,10 @@ peers: all
 ## soak: what is too long for test; FILTER=pattern narrows it
 soak: all $(TESTS)
 	$(Q)FILTER='$(FILTER)' bash spec/run.sh $(B) soak
+
+## sim: durable runs under a virtual clock, faults from SEED=, until STEPS=
+sim: $(SIM)
+	$(Q)$(SIM) '$(SEED)' '$(STEPS)'
 
 ## fuzz: every reader of foreign bytes under libFuzzer, SECONDS=60 each
 fuzz: SECONDS ?= 60
