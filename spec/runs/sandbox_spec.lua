@@ -4,6 +4,7 @@
 
 local cjson = require "cjson"
 local durable = require "support.durable"
+local killed = require "support.killed"
 
 local runs
 
@@ -14,38 +15,50 @@ after_each(function()
   assert.equal("[]\n", (runs:words "sandbox list --json"))
 end)
 
-local function sandboxes()
-  return cjson.decode((runs:words "sandbox list --json"))
-end
+local KILLS = tonumber(os.getenv "EBB_KILLS") or 10
 
-describe("scripts/report.lua", function()
-  it("gives the same report, killed fifty times at random", function()
-    local whole, status, err = runs:words "run scripts/report.lua"
-    assert.equal(0, status, err)
-    math.randomseed(5)
-    local kills, run = 0, 0
-    while kills < 50 do
-      run = run + 1
-      local ids, executions, out = {}, 0
-      repeat
-        executions = executions + 1
-        out, status, err = runs:words(
-          "run --id report" .. run .. " scripts/report.lua",
-          -- In front of `timeout`, which is killed with what it runs. Longer
-          -- each time, so that a slow machine gets on.
-          ("timeout -s KILL %.3f"):format(0.01
-            + math.random() * (0.06 + executions ^ 2 / 100)))
-        if status ~= 0 then
-          assert.equal(durable.KILLED, status, err)
-          kills = kills + 1
-          for _, box in ipairs(sandboxes()) do ids[box.sandboxId] = true end
-        end
-      until status == 0
-      assert.equal(whole, out)
-      local first = next(ids)
-      assert.is_nil(first and next(ids, first))
+describe("one run, killed again and again at random times", function()
+  setup(function() math.randomseed(tonumber(os.getenv "EBB_SEED") or 5) end)
+
+  it("of scripts/report.lua gives the same report", function()
+    local whole, ended = killed.often(runs, "report",
+      "scripts/report.lua", KILLS)
+    for _, run in ipairs(ended) do
+      assert.equal(whole, run.out)
+      assert.is_true(#run.sandboxes <= 1, run.id)
     end
-    print(("# %d kills in %d runs"):format(kills, run))
+  end)
+
+  it("sends each command once, by the service's own log", function()
+    local script = runs:write [[
+      local box = e2b.createSandbox { idempotencyKey = ebb.uuid() }
+      local id, unknown = box.sandboxId, {}
+      local _ <close> = ebb.defer(e2b.killSandbox, { sandboxId = id })
+      for n = 1, 9 do
+        local ok, e = pcall(e2b.runCommand, { sandboxId = id,
+          command = "sleep 0.01; echo " .. n .. " >> list" })
+        if not ok then
+          assert(e.code == "outcome_unknown", e)
+          unknown[tostring(n)] = true
+        end
+      end
+      local started = {}
+      for _, line in ipairs(e2b.getSandboxLogs { sandboxId = id }.logs) do
+        local n = line.message.text:match "started: .*echo (%d)"
+        if n then started[n] = (started[n] or 0) + 1 end
+      end
+      return { started = started, unknown = unknown }]]
+    local whole, ended = killed.often(runs, "nine", script, KILLS)
+    assert.equal(9, select(2, whole:gsub('"%d":1', "")))
+    for _, run in ipairs(ended) do
+      local result = cjson.decode(run.out)
+      assert.is_true(#run.sandboxes <= 1, run.id)
+      for n = 1, 9 do
+        n = tostring(n)
+        local often = result.started[n] or 0
+        assert.is_true(often == 1 or often == 0 and result.unknown[n], run.out)
+      end
+    end
   end)
 end)
 
@@ -81,8 +94,8 @@ describe("commands in a run", function()
         local id = point .. n
         local out, status, err = runs:run(id, text, { crash = point .. ":"
           .. n })
-        local killed = status == durable.KILLED
-        if killed then
+        local was_killed = status == durable.KILLED
+        if was_killed then
           kills = kills + 1
           out, status, err = runs:run(id, text)
         end
@@ -95,7 +108,7 @@ describe("commands in a run", function()
         end
         assert.is_true(sent + result.unknown >= 3, out)
         assert.is_true(result.unknown <= 2, out)
-        if not killed then break end
+        if not was_killed then break end
       end
     end
     print(("# %d kills at %d kinds of points"):format(kills, #points))

@@ -66,6 +66,15 @@ function methods:words(words, env)
   return self:program("--local " .. words, env)
 end
 
+-- Runs `ebb --local WORDS` and kills that process after so many seconds, if it
+-- has not ended. (A `timeout` in front of another kills the other alone.)
+function methods:killed_after(seconds, words)
+  local out, status = shell(([[%s %s/ebb --local %s </dev/null 2>%s/err &
+    sleep %.4f; kill -KILL $! 2>/dev/null; wait $!]]):format(
+    self:environment(), build, words, self.dir, seconds))
+  return out, status, read(self.dir .. "/err")
+end
+
 -- Starts a run in the background; its pid. What it prints goes to a file.
 function methods:start(id, text)
   local pid = shell(([[%s %s/ebb --local run --id %s %s </dev/null \
