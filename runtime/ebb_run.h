@@ -186,8 +186,9 @@ EBB_API int ebb_runs_show(ebb_runtime *rt, const char *id, ebb_value **out,
  */
 EBB_API int ebb_runs_find_alive(ebb_runtime *rt, ebb_value *run, ebb_err *err);
 /*
- * Asks its owner to cancel it, or ends an interrupted one as cancelled, and
- * then the sandboxes it made and did not kill (-1 if that fails).
+ * Asks its owner to cancel it and does not wait for that; or ends an
+ * interrupted one as cancelled, and then the sandboxes it made and did not kill
+ * (-1 if that fails). One that was cancelled and left some: ends those.
  */
 EBB_API int ebb_runs_cancel(ebb_runtime *rt, const char *id, ebb_err *err);
 /* A new run with the steps of id before path; *new_id is freed by ebb_free. */

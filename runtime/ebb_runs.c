@@ -65,6 +65,21 @@ static int clean_up(ebb_runtime *rt, const char *id, ebb_err *err)
     return result;
 }
 
+/* Whether its owner cancelled it and left sandboxes behind. */
+static bool has_left(ebb_runtime *rt, const char *id)
+{
+    ebb_err ignored = { 0 };
+    ebb_journal_run *run = ebb_journal_get_run(rt->journal, id, &ignored);
+    ebb_value *left = run != NULL && run->state == EBB_JOURNAL_CANCELLED
+                          ? ebb_runs_sandboxes(run)
+                          : NULL;
+    bool any = ebb_value_size(left) > 0;
+
+    ebb_value_free(left);
+    ebb_journal_run_free(run);
+    return any;
+}
+
 int ebb_runs_cancel(ebb_runtime *rt, const char *id, ebb_err *err)
 {
     static const char outcome[] =
@@ -73,10 +88,13 @@ int ebb_runs_cancel(ebb_runtime *rt, const char *id, ebb_err *err)
     ebb_journal *journal = ebb_runtime_journal(rt, err);
     bool asked = false;
 
-    if (journal == NULL ||
-        ebb_journal_cancel(journal, id, outcome, &asked, err) < 0)
+    if (journal == NULL)
         return -1;
-    return asked ? 0 : clean_up(rt, id, err);
+    if (ebb_journal_cancel(journal, id, outcome, &asked, err) == 0)
+        return asked ? 0 : clean_up(rt, id, err);
+    return err->code == EBB_CONFLICT && has_left(rt, id)
+               ? clean_up(rt, id, err)
+               : -1;
 }
 
 int ebb_runs_fork(ebb_runtime *rt, const char *id, const char *path,

@@ -9,6 +9,8 @@
 #include "cli/runs.h"
 
 #define FOLLOW_MS 500
+#define LOOK_MS   50
+#define CANCEL_MS 10000
 
 /* ---- list, show ---- */
 
@@ -159,12 +161,46 @@ static int show(ebb_cli *cli, ebb_runtime *rt, const ebb_runs_options *options)
 
 /* ---- cancel, prune ---- */
 
+/* Until nobody executes it any more; whether that was for being cancelled. */
+static int await_end(ebb_runtime *rt, const char *id, bool *cancelled,
+                     ebb_err *err)
+{
+    ebb_value *run = NULL;
+    bool running = true;
+
+    for (int waited = 0; running && waited < CANCEL_MS; waited += LOOK_MS) {
+        if (ebb_runs_show(rt, id, &run, err) < 0)
+            return -1;
+        running = is_running(run);
+        *cancelled = strcmp(ebb_output_text(run, "state"), "cancelled") == 0;
+        ebb_value_free(run);
+        if (running)
+            pause_ms(LOOK_MS);
+    }
+    if (!running)
+        return 0;
+    return ebb_err_set(err, EBB_TIMEOUT,
+                       "run %s was asked to cancel, and its process has not "
+                       "ended it within %d s; `ebb runs show %s` says which",
+                       id, CANCEL_MS / 1000, id);
+}
+
 static int cancel(ebb_cli *cli, ebb_runtime *rt,
                   const ebb_runs_options *options)
 {
+    const char *id = options->id;
+    bool cancelled = false;
     ebb_err err = { 0 };
 
-    if (ebb_runs_cancel(rt, options->id, &err) < 0)
+    if (ebb_runs_cancel(rt, id, &err) < 0 ||
+        await_end(rt, id, &cancelled, &err) < 0)
+        return ebb_output_error(cli, &err, NULL);
+    /*
+     * Again: for what its process left behind, for one that died before the
+     * end, and to say so if the script went on to another end.
+     */
+    if (ebb_runs_cancel(rt, id, &err) < 0 &&
+        !(cancelled && err.code == EBB_CONFLICT))
         return ebb_output_error(cli, &err, NULL);
     return EBB_EXIT_OK;
 }
@@ -271,7 +307,8 @@ const ebb_command ebb_cmd_runs = {
             "  show    a run with its steps; one that runs is followed\n"
             "  resume  go on with an interrupted or failed run; without an\n"
             "          ID with every run whose process is dead\n"
-            "  cancel  ask its process to cancel it, or end it as cancelled\n"
+            "  cancel  ask its process to cancel it, or end it as cancelled;\n"
+            "          then its sandboxes\n"
             "  fork    a new run with the steps recorded before PATH\n"
             "  prune   remove runs that have ended\n\n"
             "  --take-over  from a process that is alive\n"
