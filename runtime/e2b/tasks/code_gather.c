@@ -118,6 +118,8 @@ static int keep_artifact(ebb_e2b_code_result *result, ebb_err *err)
 static ebb_value *plain(ebb_bounded *bounded)
 {
     ebb_bounded_finish(bounded);
+    if (bounded->starved)
+        return NULL;
     return ebb_value_string(bounded->text ? bounded->text : "",
                             bounded->returned_bytes);
 }

@@ -92,6 +92,8 @@ static ebb_value *text_value(const char *text, size_t n, uint64_t byte_count,
 
 ebb_value *ebb_e2b_text(const ebb_bounded *bounded)
 {
+    if (bounded->starved)
+        return NULL;
     return text_value(bounded->text, bounded->returned_bytes,
                       bounded->byte_count, bounded->max_bytes);
 }

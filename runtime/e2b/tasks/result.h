@@ -28,7 +28,7 @@ ebb_value *ebb_e2b_sandbox(const ebb_value *json, ebb_err *err);
 /* RFC 3339 as the contract writes times; NULL if it is none. */
 ebb_value *ebb_e2b_time(const ebb_value *text);
 
-/* A finished bounded text. */
+/* A finished bounded text; NULL also of a starved one. */
 ebb_value *ebb_e2b_text(const ebb_bounded *bounded);
 
 /* A whole text cut to max_bytes (0: nothing of it). */
