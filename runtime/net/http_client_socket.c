@@ -98,7 +98,7 @@ static void unwatch_socket(ebb_http_client *client, CURL *easy,
         return;
     curl_multi_assign(client->multi, watch->fd, NULL);
     if (is_connected(easy, watch->fd)) {
-        ebb_loop_watch_set(watch->watch, 0);
+        ebb_loop_watch_rest(watch->watch);
         watch->next = client->unwatched;
         client->unwatched = watch;
     } else {

@@ -89,6 +89,12 @@ ebb_loop_watch *ebb_loop_watch_new(ebb_loop *loop, int fd,
                                    ebb_loop_watch_fn *fn, void *context,
                                    ebb_err *err);
 int ebb_loop_watch_set(ebb_loop_watch *watch, unsigned events);
+
+/*
+ * Stops watching as events 0 does, but tells the kernel only if something
+ * comes: for a watch that is likely to be set to the same events again.
+ */
+void ebb_loop_watch_rest(ebb_loop_watch *watch);
 void ebb_loop_watch_free(ebb_loop_watch *watch); /* NULL is fine */
 
 typedef struct ebb_loop_signal ebb_loop_signal;

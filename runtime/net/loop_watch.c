@@ -9,6 +9,7 @@ struct ebb_loop_watch {
     ebb_loop_watch_fn *fn;
     void *context;
     unsigned events;
+    unsigned armed; /* what libuv was last told, while the handle is active */
 };
 
 struct ebb_loop_signal {
@@ -29,8 +30,12 @@ static int apply(ebb_loop_watch *watch, uv_poll_cb ready)
         wanted |= UV_WRITABLE;
     if (watch->events & EBB_HANGUP)
         wanted |= UV_DISCONNECT;
-    if (wanted == 0 && !uv_is_active((uv_handle_t *)&watch->uv))
+    uv_ref((uv_handle_t *)&watch->uv);
+    if (!uv_is_active((uv_handle_t *)&watch->uv))
+        watch->armed = 0;
+    if (watch->armed == watch->events)
         return 0; /* libuv would ask the kernel all the same */
+    watch->armed = watch->events;
     if (wanted == 0)
         return uv_poll_stop(&watch->uv);
     return uv_poll_start(&watch->uv, wanted, ready);
@@ -41,6 +46,10 @@ static void on_ready(uv_poll_t *handle, int status, int ready)
     ebb_loop_watch *watch = handle->data;
     unsigned events = 0;
 
+    if (watch->events == 0) { /* it rested */
+        uv_poll_stop(handle);
+        return;
+    }
     if (status < 0)
         events = EBB_READABLE | EBB_HANGUP;
     if (ready & UV_READABLE)
@@ -94,6 +103,12 @@ int ebb_loop_watch_set(ebb_loop_watch *watch, unsigned events)
 {
     watch->events = events;
     return apply(watch, on_ready) == 0 ? 0 : -1;
+}
+
+void ebb_loop_watch_rest(ebb_loop_watch *watch)
+{
+    watch->events = 0;
+    uv_unref((uv_handle_t *)&watch->uv);
 }
 
 void ebb_loop_watch_free(ebb_loop_watch *watch)
