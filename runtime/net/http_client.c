@@ -169,6 +169,7 @@ static void take_finished(ebb_http_client *client)
 
 static void clear(ebb_http_client *client)
 {
+    ebb_http_easy_clear(client);
     curl_multi_cleanup(client->multi);
     ebb_loop_timer_free(client->timer);
     ebb_loop_timer_free(client->later);

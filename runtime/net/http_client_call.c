@@ -213,6 +213,9 @@ static int set_body(ebb_http_call *call, const ebb_http_request *request,
         curl_easy_setopt(easy, CURLOPT_POST, 1L);
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                          (curl_off_t)call->body_n);
+        if (call->body_n <= EBB_HTTP_SMALL_BODY)
+            curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE,
+                             (long)EBB_HTTP_SMALL_BODY);
     } else if (usual) {
         curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)0);
@@ -349,7 +352,7 @@ ebb_http_call *ebb_http_call_new(ebb_http_client *client,
     ebb_buf_init(&call->in, 0); /* on_write bounds it */
     ebb_buf_init(&call->out, 0);
     copy_request(call, request);
-    call->easy = curl_easy_init();
+    call->easy = ebb_http_easy_take(client);
     if (call->easy == NULL) {
         ebb_err_set(err, EBB_NO_MEMORY, "HTTP request");
         ebb_http_call_free(call);
@@ -367,7 +370,7 @@ ebb_http_call *ebb_http_call_new(ebb_http_client *client,
 
 void ebb_http_call_free(ebb_http_call *call)
 {
-    curl_easy_cleanup(call->easy);
+    ebb_http_easy_give(call->client, call->easy);
     curl_slist_free_all(call->headers);
     ebb_loop_timer_free(call->timer);
     ebb_http_head_clear(&call->head);

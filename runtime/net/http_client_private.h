@@ -7,8 +7,9 @@
  * descriptors that libcurl wants watched; http_client_call.c makes a call of a
  * request and records what libcurl says; http_client_head.c keeps the answer's
  * head; http_client_limits.c the deadlines; http_client_idle.c looks at kept
- * connections; http_client_again.c begins anew what was not seen;
- * http_client_error.c names what went wrong.
+ * connections; http_client_easy.c keeps handles of libcurl's;
+ * http_client_again.c begins anew what was not seen; http_client_error.c names
+ * what went wrong.
  */
 
 #include "net/http_client.h"
@@ -23,8 +24,14 @@
 /* libcurl's own buffer of one transfer, and what one writing may bring. */
 #define EBB_HTTP_READ_BYTES 65536
 
+/* libcurl's smallest buffer for a body; else it takes 64 KiB for any. */
+#define EBB_HTTP_SMALL_BODY 16384
+
 /* The heads of one answer together, 1xx included. */
 #define EBB_HTTP_HEAD_MAX 65536
+
+/* Handles of libcurl's that are kept without a call. */
+#define EBB_HTTP_SPARE_MAX 4
 
 /* Connections that are kept open without a call. */
 #define EBB_HTTP_IDLE_MAX 64
@@ -37,6 +44,8 @@ typedef struct ebb_http_idle {
 struct ebb_http_client {
     ebb_loop *loop;
     CURLM *multi;
+    CURL *spare[EBB_HTTP_SPARE_MAX]; /* without a call */
+    size_t spare_n;
     ebb_loop_timer *timer; /* libcurl's */
     char *ca_file;         /* SSL_CERT_FILE when the client was made */
     ebb_loop_timer *later; /* delivers what was recorded outside a turn */
@@ -197,6 +206,15 @@ bool ebb_http_idle_is_quiet(int fd);
 /* Hold the head back until the body goes out with it; nothing of -1. */
 void ebb_http_idle_cork(ebb_http_call *call, int fd);
 void ebb_http_idle_uncork(ebb_http_call *call);
+
+/* ---- http_client_easy.c ---- */
+
+/* A handle without any option; NULL without memory. */
+CURL *ebb_http_easy_take(ebb_http_client *client);
+
+/* Back, out of the multi handle; NULL is fine. */
+void ebb_http_easy_give(ebb_http_client *client, CURL *easy);
+void ebb_http_easy_clear(ebb_http_client *client);
 
 /* ---- http_client_error.c ---- */
 
