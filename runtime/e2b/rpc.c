@@ -42,6 +42,7 @@ ebb_e2b_transfer *ebb_e2b_rpc_start(ebb_e2b_job *job, const ebb_e2b_rpc *rpc,
         .context = rpc->context,
         .on_body = rpc->on_body,
         .before_body = rpc->before_body,
+        .unheld = !ebb_attempt_may_wait(job->attempt),
         .on_done = rpc->on_done,
     };
 

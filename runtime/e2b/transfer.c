@@ -242,6 +242,7 @@ static ebb_http_call *start(ebb_e2b_transfer *t,
         .on_head = on_head,
         .on_body = on_body,
         .before_body = config->before_body != NULL ? before_body : NULL,
+        .unheld = config->unheld,
         .on_done = on_done,
     };
 

@@ -62,6 +62,7 @@ typedef struct ebb_e2b_transfer_config {
     int (*on_body)(void *context, const char *bytes, size_t n);
     /* As ebb_http_request's; goes on by ebb_e2b_transfer_continue. */
     void (*before_body)(void *context);
+    bool unheld; /* as ebb_http_request's */
     /* The end, once, unless cancelled; the transfer is freed after it. */
     void (*on_done)(void *context, ebb_e2b_transfer *transfer,
                     const ebb_err *err);

@@ -76,7 +76,8 @@ static void unpause(ebb_http_call *call)
 /* Returns false when the call is not to be touched any more. */
 static bool tell_head(ebb_http_call *call)
 {
-    if (call->hold_due && !call->finished) {
+    /* What was not held has gone out, even if that was the end. */
+    if (call->hold_due && (!call->finished || !call->held)) {
         call->hold_due = false;
         call->hold_told = true;
         call->before_body(call->context, call);

@@ -66,6 +66,8 @@ typedef struct ebb_http_request {
      * of it goes out before ebb_http_continue. NULL: goes on by itself.
      */
     void (*before_body)(void *context, ebb_http_call *call);
+    /* before_body does not hold the body back, it only says when it goes. */
+    bool unheld;
     /* The end. err is NULL for a complete answer of any status. */
     void (*on_done)(void *context, ebb_http_call *call, const ebb_err *err);
 } ebb_http_request;

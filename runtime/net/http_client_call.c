@@ -36,6 +36,7 @@ static int on_connected(void *context, char *remote, char *local,
         curl_easy_getinfo(call->easy, CURLINFO_NUM_CONNECTS, &connects);
         call->reused = connects == 0;
         fd = call->reused ? ebb_http_idle_find(call->client, local_port) : -1;
+        call->fd = fd; /* the body may go out before libcurl watches it */
         if (!ebb_http_idle_is_quiet(fd))
             return CURL_PREREQFUNC_ABORT;
         ebb_http_idle_cork(call, fd);
@@ -56,11 +57,12 @@ static size_t on_read(char *to, size_t size, size_t count, void *context)
     size_t room = size * count;
     size_t n = call->body_n - call->handed;
 
-    if (call->held) {
-        call->hold_due = !call->hold_told;
+    if (call->before_body != NULL && !call->hold_told) {
+        call->hold_due = true;
         ebb_http_call_ready(call);
-        return CURL_READFUNC_PAUSE;
     }
+    if (call->held)
+        return CURL_READFUNC_PAUSE;
     if (call->handed == 0 && !ebb_http_again_mark(call))
         return CURL_READFUNC_ABORT;
     if (n > room)
@@ -203,19 +205,20 @@ static int set_body(ebb_http_call *call, const ebb_http_request *request,
                  strcmp(method, "PATCH") == 0;
 
     call->body_n = request->body == NULL ? 0 : request->body_n;
-    call->held = call->body_n > 0 && request->before_body != NULL;
+    call->held = call->body_n > 0 && request->before_body != NULL &&
+                 !request->unheld;
     if (call->body_n > 0) {
         /* From a callback, of fixed size, without seek function: libcurl
          * cannot rewind and so cannot send twice. */
         call->body = ebb_mem_dup_n(request->body, request->body_n);
         if (call->body == NULL)
             return ebb_err_set(err, EBB_NO_MEMORY, "%s", call->where);
-        curl_easy_setopt(easy, CURLOPT_POST, 1L);
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                         (curl_off_t)call->body_n);
         if (call->body_n <= EBB_HTTP_SMALL_BODY)
             curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE,
                              (long)EBB_HTTP_SMALL_BODY);
+        curl_easy_setopt(easy, CURLOPT_POST, 1L);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                         (curl_off_t)call->body_n);
     } else if (usual) {
         curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)0);

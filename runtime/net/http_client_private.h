@@ -75,7 +75,7 @@ struct ebb_http_call {
     bool busy;      /* one of its callbacks is on the stack */
     bool cancelled; /* while busy */
 
-    int fd; /* its socket, as last watched; -1 */
+    int fd; /* its socket, as far as is known; -1 */
     int corked; /* its socket while its head is held back; -1 */
     CURL *easy;
     struct curl_slist *headers;

@@ -108,8 +108,16 @@ static void unwatch_socket(ebb_http_client *client, CURL *easy,
 
 int ebb_http_client_close(void *context, curl_socket_t fd)
 {
+    ebb_http_client *client = context;
+
+    /* What failed before it was ever watched is let go of here. */
+    for (ebb_http_call *call = client->calls; call != NULL; call = call->next)
+        if (call->fd == fd && !call->finished) {
+            ebb_http_again_note(call, fd);
+            call->fd = -1;
+        }
     /* Before the number can be another's. */
-    free_watch(take_unwatched(context, fd));
+    free_watch(take_unwatched(client, fd));
     return close(fd);
 }
 

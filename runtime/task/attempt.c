@@ -9,6 +9,11 @@ void ebb_attempt_before_effect(ebb_attempt *attempt, ebb_attempt_fn *proceed)
         attempt->hooks->before_effect(attempt, proceed);
 }
 
+bool ebb_attempt_may_wait(const ebb_attempt *attempt)
+{
+    return attempt->hooks->before_effect != NULL;
+}
+
 void ebb_attempt_finish(ebb_attempt *attempt, ebb_value *result)
 {
     ebb_err err = { 0 };

@@ -63,6 +63,9 @@ struct ebb_attempt {
 
 void ebb_attempt_before_effect(ebb_attempt *attempt, ebb_attempt_fn *proceed);
 
+/* Whether that may put the effect off, or prevent it. */
+bool ebb_attempt_may_wait(const ebb_attempt *attempt);
+
 /* Ends the attempt; result moves. NULL is reported as EBB_NO_MEMORY. */
 void ebb_attempt_finish(ebb_attempt *attempt, ebb_value *result);
 

@@ -326,6 +326,28 @@ static void before_body_holds_the_body_back(void **state)
     peer_close(&p);
 }
 
+static void an_unheld_body_goes_out_and_before_body_says_so(void **state)
+{
+    fixture *f = *state;
+    ebb_http_request request = request_for(&f->o, "POST", f->url);
+    peer p;
+
+    request.body = "body";
+    request.body_n = 4;
+    request.before_body = note_hold;
+    request.unheld = true;
+    start(f, &request);
+    assert_int_equal(f->o.holds, 0);
+    p = receive(f, "\r\n\r\nbody");
+    assert_int_equal(f->o.holds, 1);
+    assert_true(ebb_http_was_sent(f->o.call));
+    peer_send(&p, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    assert_true(run_to_end(&f->o, f->loop, SOON));
+    assert_true(f->o.ok);
+    assert_int_equal(f->o.holds, 1);
+    peer_close(&p);
+}
+
 static void what_is_no_request_is_refused_by_start(void **state)
 {
     fixture *f = *state;
@@ -377,6 +399,7 @@ int main(void)
         CALLED(a_cancelled_call_is_silent_and_its_connection_gone),
         CALLED(the_client_may_be_freed_in_a_callback),
         CALLED(before_body_holds_the_body_back),
+        CALLED(an_unheld_body_goes_out_and_before_body_says_so),
         CALLED(what_is_no_request_is_refused_by_start),
         cmocka_unit_test(escape_keeps_what_is_unreserved),
     };

@@ -197,6 +197,7 @@ static void start(ebb_e2b_job *job)
         .context = c,
         .on_body = on_body,
         .before_body = before_body,
+        .unheld = !ebb_attempt_may_wait(job->attempt),
         .on_done = on_done,
     };
     ebb_err err = { 0 };

@@ -88,6 +88,7 @@ static void on_done(void *context, ebb_e2b_transfer *transfer,
     ebb_e2b_writing *w = context;
 
     w->job.transfer = NULL;
+    w->sending = false;
     ebb_e2b_writing_done(w, transfer, failure);
 }
 
@@ -116,6 +117,7 @@ static void send(ebb_e2b_writing *w, const char *path, const char *content_type,
         .limits = { .idle_ms = idle_ms },
         .context = w,
         .before_body = before_body,
+        .unheld = !ebb_attempt_may_wait(w->job.attempt),
         .on_done = on_done,
     };
     ebb_err err = { 0 };
@@ -124,7 +126,8 @@ static void send(ebb_e2b_writing *w, const char *path, const char *content_type,
         ebb_err_set(&err, EBB_NO_MEMORY, "path of a file");
     else
         w->job.transfer = ebb_e2b_transfer_start(w->job.e2b, &config, &err);
-    if (w->job.transfer == NULL)
+    w->sending = w->job.transfer != NULL;
+    if (!w->sending)
         ebb_e2b_job_fail(&w->job, &err, NULL);
 }
 
@@ -206,6 +209,9 @@ static void cancel(ebb_e2b_job *job)
     ebb_e2b_writing *w = (ebb_e2b_writing *)job;
     ebb_err err = { 0 };
 
+    /* It may have gone out in this very turn, and nobody said so yet. */
+    if (w->sending && ebb_e2b_transfer_was_sent(job->transfer))
+        before_body(w);
     if (job->allowed && any_sent(w)) {
         ebb_e2b_writing_unknown(w,
                                 "cancelled while the files were being written");

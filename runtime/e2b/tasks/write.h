@@ -30,6 +30,7 @@ typedef struct ebb_e2b_writing {
     size_t count;
     size_t first, asked;  /* of files: those of the request under way */
     bool together;        /* all in one request */
+    bool sending;         /* the job's transfer is that request */
     ebb_e2b_job_fn *next; /* sends the request from first on */
 } ebb_e2b_writing;
 
