@@ -138,64 +138,6 @@ static size_t on_write(char *bytes, size_t size, size_t count, void *context)
 
 /* ---- what libcurl is told ---- */
 
-static bool has_control(const char *text)
-{
-    for (; *text != '\0'; text++)
-        if (((unsigned char)*text < ' ' && *text != '\t') || *text == 0x7F)
-            return true;
-    return false;
-}
-
-static int add_line(ebb_http_call *call, const char *name, const char *value)
-{
-    struct curl_slist *list;
-    char *line;
-
-    /* libcurl's notation: "Name:" removes, "Name;" is one without a value. */
-    if (value == NULL)
-        line = ebb_mem_printf("%s:", name);
-    else if (value[0] == '\0')
-        line = ebb_mem_printf("%s;", name);
-    else
-        line = ebb_mem_printf("%s: %s", name, value);
-    if (line == NULL)
-        return -1;
-    list = curl_slist_append(call->headers, line);
-    ebb_mem_free(line);
-    if (list == NULL)
-        return -1;
-    call->headers = list;
-    return 0;
-}
-
-static int set_headers(ebb_http_call *call, const ebb_http_request *request,
-                       ebb_err *err)
-{
-    bool has_type = false;
-    int status = 0;
-
-    for (size_t i = 0; i < request->headers_count; i++) {
-        const ebb_http_header *h = &request->headers[i];
-
-        if (h->name[0] == '\0' || has_control(h->name) ||
-            strpbrk(h->name, ":; \t") != NULL ||
-            (h->value != NULL && has_control(h->value)))
-            return ebb_err_set(err, EBB_INVALID_INPUT,
-                               "%s: header '%s' is not one", call->where,
-                               h->name);
-        has_type = has_type || strcasecmp(h->name, "Content-Type") == 0;
-        status |= add_line(call, h->name, h->value);
-    }
-    /* Else libcurl waits a second for "100 Continue" before a large body. */
-    status |= add_line(call, "Expect", NULL);
-    if (!has_type) /* else libcurl says that the body is a form */
-        status |= add_line(call, "Content-Type", NULL);
-    if (status != 0)
-        return ebb_err_set(err, EBB_NO_MEMORY, "%s", call->where);
-    curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, call->headers);
-    return 0;
-}
-
 static int set_body(ebb_http_call *call, const ebb_http_request *request,
                     ebb_err *err)
 {
@@ -364,7 +306,7 @@ ebb_http_call *ebb_http_call_new(ebb_http_client *client,
     set_callbacks(call);
     set_options(call, request);
     if (set_url(call, request, err) != 0 || set_body(call, request, err) != 0 ||
-        set_headers(call, request, err) != 0) {
+        ebb_http_headers_set(call, request, err) != 0) {
         ebb_http_call_free(call);
         return NULL;
     }
@@ -374,7 +316,7 @@ ebb_http_call *ebb_http_call_new(ebb_http_client *client,
 void ebb_http_call_free(ebb_http_call *call)
 {
     ebb_http_easy_give(call->client, call->easy);
-    curl_slist_free_all(call->headers);
+    ebb_mem_free(call->headers);
     ebb_loop_timer_free(call->timer);
     ebb_http_head_clear(&call->head);
     ebb_buf_clear(&call->in);

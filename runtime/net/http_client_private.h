@@ -5,11 +5,11 @@
  * Shared by the files of the HTTP client, for nobody else. http_client.c owns
  * libcurl's multi handle and who is called when; http_client_socket.c the
  * descriptors that libcurl wants watched; http_client_call.c makes a call of a
- * request and records what libcurl says; http_client_head.c keeps the answer's
- * head; http_client_limits.c the deadlines; http_client_idle.c looks at kept
- * connections; http_client_easy.c keeps handles of libcurl's;
- * http_client_again.c begins anew what was not seen; http_client_error.c names
- * what went wrong.
+ * request and records what libcurl says; http_client_headers.c writes the
+ * request's head, http_client_head.c keeps the answer's; http_client_limits.c
+ * has the deadlines; http_client_idle.c looks at kept connections,
+ * http_client_easy.c keeps handles of libcurl's; http_client_again.c begins
+ * anew what was not seen; http_client_error.c names what went wrong.
  */
 
 #include "net/http_client.h"
@@ -78,7 +78,7 @@ struct ebb_http_call {
     int fd; /* its socket, as far as is known; -1 */
     int corked; /* its socket while its head is held back; -1 */
     CURL *easy;
-    struct curl_slist *headers;
+    struct curl_slist *headers; /* one block */
     char *where; /* for messages: method and host */
     char curl_msg[CURL_ERROR_SIZE];
 
@@ -158,6 +158,12 @@ int ebb_http_client_close(void *context, curl_socket_t fd);
 ebb_http_call *ebb_http_call_new(ebb_http_client *client,
                                  const ebb_http_request *request, ebb_err *err);
 void ebb_http_call_free(ebb_http_call *call);
+
+/* ---- http_client_headers.c ---- */
+
+/* Checks the request's headers and gives them to libcurl. */
+int ebb_http_headers_set(ebb_http_call *call, const ebb_http_request *request,
+                         ebb_err *err);
 
 /* ---- http_client_head.c ---- */
 
