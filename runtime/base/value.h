@@ -123,6 +123,12 @@ EBB_API char *ebb_value_write(const ebb_value *value, unsigned how,
 /* The length of the compact form in bytes, without making it; 0: as NULL. */
 EBB_API size_t ebb_value_length(const ebb_value *value);
 
+/*
+ * Whether that length is at most bytes_max; true also of what has none. It
+ * takes less time than the length unless the value comes near.
+ */
+EBB_API bool ebb_value_fits(const ebb_value *value, size_t bytes_max);
+
 EBB_API bool ebb_value_equal(const ebb_value *a, const ebb_value *b);
 
 EBB_C_END

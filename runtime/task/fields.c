@@ -377,7 +377,7 @@ ebb_value *ebb_fields_check(const char *task, const ebb_field *fields,
             return NULL;
         input = nothing;
     }
-    if (ebb_value_length(input) > INPUT_BYTES_MAX)
+    if (!ebb_value_fits(input, INPUT_BYTES_MAX))
         ebb_err_set(err, EBB_LIMIT_EXCEEDED,
                     "%s: the input is above %d bytes of JSON", task,
                     INPUT_BYTES_MAX);

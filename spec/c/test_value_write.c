@@ -162,6 +162,44 @@ static void no_memory_for_the_text_is_null_and_loses_nothing(void **state)
     ebb_value_free(value);
 }
 
+static void a_value_fits_where_its_length_is_at_most_the_bound(void **state)
+{
+    static const char *const texts[] = {
+        "null", "true", "\"\"", "\"text\"", "[]", "{}", "[[],{},[[1]]]",
+        "-9223372036854775808", "-1.7976931348623157e+308",
+        "[-2.2250738585072014e-308,-2.2250738585072014e-308]",
+        "\"\\u0000\\u0001\\u0002\\u0003\"", "{\"\\u0001\\u0001\":\"\\u0001\"}",
+        "{\"a\":[1,2.5,\"\\n\\\"\"],\"b\":{\"c\":null},\"\xC3\xA9\":false}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        ebb_value *value = parse(texts[i]);
+        size_t n = ebb_value_length(value);
+
+        for (size_t max = 0; max < 8 * n + 100; max++)
+            assert_int_equal(ebb_value_fits(value, max), n <= max);
+        ebb_value_free(value);
+    }
+}
+
+static void what_nests_too_deep_for_a_text_is_not_said_to_be_long(void **state)
+{
+    ebb_value *deep = ebb_value_array();
+
+    (void)state;
+    for (int i = 0; i < EBB_VALUE_DEPTH_MAX; i++) {
+        ebb_value *outer = ebb_value_array();
+
+        assert_int_equal(ebb_value_add(outer, deep), 0);
+        deep = outer;
+    }
+    assert_int_equal(ebb_value_length(deep), 0);
+    assert_true(ebb_value_fits(deep, 0));
+    assert_true(ebb_value_fits(deep, 1000));
+    ebb_value_free(deep);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +209,9 @@ int main(void)
         cmocka_unit_test(strings_may_hold_nul_and_any_character),
         cmocka_unit_test(ascii_mode_escapes_every_other_character),
         cmocka_unit_test(pretty_and_sorted_do_what_they_say),
+        cmocka_unit_test(a_value_fits_where_its_length_is_at_most_the_bound),
+        cmocka_unit_test(
+            what_nests_too_deep_for_a_text_is_not_said_to_be_long),
         cmocka_unit_test(no_memory_for_the_text_is_null_and_loses_nothing),
     };
 

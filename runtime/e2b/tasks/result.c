@@ -134,9 +134,9 @@ ebb_value *ebb_e2b_result_cap(ebb_value *result, ebb_err *err)
         ebb_err_set(err, EBB_NO_MEMORY, "result");
         return NULL;
     }
-    n = ebb_value_length(result);
-    if (n <= EBB_E2B_RESULT_BYTES_MAX)
+    if (ebb_value_fits(result, EBB_E2B_RESULT_BYTES_MAX))
         return result;
+    n = ebb_value_length(result);
     ebb_value_free(result);
     ebb_err_set(err, EBB_LIMIT_EXCEEDED,
                 "the result has %zu bytes of JSON, at most %d are returned; "
@@ -196,11 +196,12 @@ static size_t level_of(const size_t *lengths, size_t n, size_t room)
 int ebb_e2b_result_fit(const ebb_value *result, ebb_value **texts, size_t n,
                        ebb_err *err)
 {
-    size_t bare = ebb_value_length(result), level, *lengths;
+    size_t bare, level, *lengths;
     int failed = 0;
 
-    if (bare <= EBB_E2B_RESULT_BYTES_MAX)
+    if (ebb_value_fits(result, EBB_E2B_RESULT_BYTES_MAX))
         return 0;
+    bare = ebb_value_length(result);
     lengths = ebb_mem_alloc(n * sizeof *lengths);
     if (lengths == NULL)
         return ebb_err_set(err, EBB_NO_MEMORY, "result");
