@@ -214,12 +214,13 @@ static int take_event(ebb_e2b_process *process,
 static int take_end(ebb_e2b_process *process, const char *payload, size_t n,
                     ebb_err *err)
 {
-    ebb_value *json = ebb_value_parse(payload, n, 10000, err);
+    bool is_usual = n == 2 && memcmp(payload, "{}", 2) == 0;
+    ebb_value *json = is_usual ? NULL : ebb_value_parse(payload, n, 10000, err);
     const ebb_value *error = ebb_value_find(json, "error");
     const char *code = ebb_value_find_string(error, "code");
     const char *message = ebb_value_find_string(error, "message");
 
-    if (json == NULL)
+    if (json == NULL && !is_usual)
         return ebb_err_wrap(err, "the end of the stream");
     process->finished = true;
     if (ebb_value_type(error) == EBB_OBJECT) {
