@@ -19,7 +19,7 @@ struct ebb_e2b_transfer {
     ebb_http_call *http;            /* NULL after no_event */
     ebb_loop_timer *first;          /* runs until a stream's first event */
     ebb_e2b_transfer_config config; /* callbacks and limits only */
-    ebb_buf body;
+    ebb_buf body; /* of an answer that does not stream, where a 200 would */
     bool streams; /* a 200 whose body goes to on_body */
     bool done;    /* inside on_done: freed when that has returned */
 };
@@ -194,7 +194,7 @@ static int on_body(void *context, ebb_http_call *call, const char *bytes,
         return t->config.on_body(t->config.context, bytes, n);
     }
     /* Of an error's body the beginning is enough. */
-    if (t->config.on_body != NULL && n > ANSWER_BYTES - t->body.n)
+    if (n > ANSWER_BYTES - t->body.n)
         n = ANSWER_BYTES - t->body.n;
     return ebb_buf_add(&t->body, bytes, n);
 }
@@ -226,6 +226,7 @@ static ebb_http_call *start(ebb_e2b_transfer *t,
                             const ebb_buf *url, const headers *all,
                             ebb_err *err)
 {
+    size_t answer_max = config->answer_max ? config->answer_max : ANSWER_BYTES;
     ebb_http_request request = {
         .method = config->method,
         .url = url->bytes,
@@ -236,7 +237,8 @@ static ebb_http_call *start(ebb_e2b_transfer *t,
         .body_n = config->body_n,
         .once = config->before_body != NULL,
         .accept_gzip = config->port == EBB_E2B_CONTROL,
-        .body_max = config->on_body != NULL ? 0 : t->body.bytes_max,
+        .body_max = config->on_body != NULL ? 0 : answer_max,
+        .gathers = config->on_body == NULL,
         .limits = config->limits,
         .context = t,
         .on_head = on_head,
@@ -255,7 +257,6 @@ ebb_e2b_transfer *ebb_e2b_transfer_start(ebb_e2b *e2b,
                                          const ebb_e2b_transfer_config *config,
                                          ebb_err *err)
 {
-    size_t answer_max = config->answer_max ? config->answer_max : ANSWER_BYTES;
     ebb_e2b_transfer *t = ebb_mem_zero(sizeof *t);
     headers all = { .n = 0 };
     ebb_buf url;
@@ -268,7 +269,7 @@ ebb_e2b_transfer *ebb_e2b_transfer_start(ebb_e2b *e2b,
     }
     t->e2b = e2b;
     t->config = *config;
-    ebb_buf_init(&t->body, answer_max);
+    ebb_buf_init(&t->body, ANSWER_BYTES);
     write_url(&url, &e2b->place, config);
     add_all(&all, e2b, config);
     if (ebb_buf_check(&url, "the URL of a request", err) == 0 &&
@@ -312,7 +313,9 @@ const char *ebb_e2b_transfer_header(const ebb_e2b_transfer *transfer,
 
 const ebb_buf *ebb_e2b_transfer_body(const ebb_e2b_transfer *transfer)
 {
-    return &transfer->body;
+    return transfer->http != NULL && transfer->config.on_body == NULL
+               ? ebb_http_body(transfer->http)
+               : &transfer->body;
 }
 
 bool ebb_e2b_transfer_was_sent(const ebb_e2b_transfer *transfer)

@@ -94,7 +94,7 @@ static bool tell_head(ebb_http_call *call)
 
 static bool tell_body(ebb_http_call *call)
 {
-    while (call->in.n > 0) {
+    while (call->in.n > 0 && !call->gathers) {
         ebb_buf full = call->in;
 
         /* Taken out first: a callback may make libcurl record more. */
@@ -170,7 +170,7 @@ static void take_finished(ebb_http_client *client)
 
 static void clear(ebb_http_client *client)
 {
-    ebb_http_easy_clear(client);
+    ebb_http_spare_clear(client);
     curl_multi_cleanup(client->multi);
     ebb_loop_timer_free(client->timer);
     ebb_loop_timer_free(client->later);
@@ -366,6 +366,11 @@ void ebb_http_continue(ebb_http_call *call)
         return;
     }
     unpause(call);
+}
+
+const ebb_buf *ebb_http_body(const ebb_http_call *call)
+{
+    return &call->in;
 }
 
 bool ebb_http_was_sent(const ebb_http_call *call)

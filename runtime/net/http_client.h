@@ -12,6 +12,7 @@
  * after libcurl has returned.
  */
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "net/loop.h"
 
@@ -53,12 +54,16 @@ typedef struct ebb_http_request {
     bool once;
     bool accept_gzip;     /* ask for gzip and decode it */
     size_t body_max;      /* decoded bytes of the answer; 0: any number */
+    bool gathers;         /* keep up to body_max for ebb_http_body */
     ebb_http_limits limits;
 
     void *context;
     /* The answer's head is complete; 1xx heads are skipped. May be NULL. */
     void (*on_head)(void *context, ebb_http_call *call, int status);
-    /* Bytes of the answer's body. Return -1 to abort: on_done then says so. */
+    /*
+     * Bytes of the answer's body. Return -1 to abort: on_done then says so.
+     * Not called where the body is gathered.
+     */
     int (*on_body)(void *context, ebb_http_call *call, const char *bytes,
                    size_t n);
     /*
@@ -100,6 +105,9 @@ int ebb_http_status(const ebb_http_call *call);
 /* A header of the answer by its name in any case, or NULL; borrowed. */
 const char *ebb_http_answer_header(const ebb_http_call *call,
                                    const char *name);
+
+/* The whole body of a call that gathers, in its on_done; borrowed. */
+const ebb_buf *ebb_http_body(const ebb_http_call *call);
 
 /*
  * Whether a byte of the request's body (of the head, where there is none) was

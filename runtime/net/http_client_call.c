@@ -116,7 +116,7 @@ static size_t on_write(char *bytes, size_t size, size_t count, void *context)
     size_t n = size * count;
 
     call->active_ms = now(call);
-    if (call->in.n > 0 && call->in.n + n > EBB_HTTP_IN_MAX &&
+    if (call->in.n > 0 && call->in.n + n > EBB_HTTP_IN_MAX && !call->gathers &&
         !(call->unpacks && call->body_max > 0)) {
         call->in_paused = true;
         return CURL_WRITEFUNC_PAUSE;
@@ -127,12 +127,15 @@ static size_t on_write(char *bytes, size_t size, size_t count, void *context)
                            call->body_max);
         return 0;
     }
+    if (call->in.bytes == NULL)
+        ebb_http_in_take(call);
     if (ebb_buf_add(&call->in, bytes, n) != 0) {
         ebb_http_call_fail(call, EBB_NO_MEMORY, "answer");
         return 0;
     }
     call->received += n;
-    ebb_http_call_ready(call);
+    if (!call->gathers)
+        ebb_http_call_ready(call);
     return n;
 }
 
@@ -147,8 +150,8 @@ static int set_body(ebb_http_call *call, const ebb_http_request *request,
                  strcmp(method, "PATCH") == 0;
 
     call->body_n = request->body == NULL ? 0 : request->body_n;
-    call->held = call->body_n > 0 && request->before_body != NULL &&
-                 !request->unheld;
+    call->held =
+        call->body_n > 0 && request->before_body != NULL && !request->unheld;
     if (call->body_n > 0) {
         /* From a callback, of fixed size, without seek function: libcurl
          * cannot rewind and so cannot send twice. */
@@ -268,6 +271,7 @@ static void copy_request(ebb_http_call *call, const ebb_http_request *request)
     call->once = request->once;
     call->unpacks = request->accept_gzip;
     call->body_max = request->body_max;
+    call->gathers = request->gathers;
     call->limits = request->limits;
     if (call->limits.connect_ms <= 0)
         call->limits.connect_ms = CONNECT_MS_DEFAULT;
@@ -286,6 +290,7 @@ ebb_http_call *ebb_http_call_new(ebb_http_client *client,
     ebb_http_call *call = ebb_mem_zero(sizeof *call);
 
     assert(request->on_done != NULL);
+    assert(!request->gathers || request->body_max > 0);
     if (call == NULL) {
         ebb_err_set(err, EBB_NO_MEMORY, "HTTP request");
         return NULL;
@@ -319,8 +324,8 @@ void ebb_http_call_free(ebb_http_call *call)
     ebb_mem_free(call->headers);
     ebb_loop_timer_free(call->timer);
     ebb_http_head_clear(&call->head);
-    ebb_buf_clear(&call->in);
-    ebb_buf_clear(&call->out);
+    ebb_http_in_give(call->client, &call->in);
+    ebb_http_in_give(call->client, &call->out);
     ebb_mem_free(call->where);
     ebb_mem_free(call->body);
     ebb_mem_free(call);

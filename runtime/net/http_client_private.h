@@ -8,7 +8,7 @@
  * request and records what libcurl says; http_client_headers.c writes the
  * request's head, http_client_head.c keeps the answer's; http_client_limits.c
  * has the deadlines; http_client_idle.c looks at kept connections,
- * http_client_easy.c keeps handles of libcurl's; http_client_again.c begins
+ * http_client_spare.c what calls leave behind; http_client_again.c begins
  * anew what was not seen; http_client_error.c names what went wrong.
  */
 
@@ -46,6 +46,7 @@ struct ebb_http_client {
     CURLM *multi;
     CURL *spare[EBB_HTTP_SPARE_MAX]; /* without a call */
     size_t spare_n;
+    ebb_buf spare_in; /* of a call; at most EBB_HTTP_IN_MAX */
     ebb_loop_timer *timer; /* libcurl's */
     char *ca_file;         /* SSL_CERT_FILE when the client was made */
     ebb_loop_timer *later; /* delivers what was recorded outside a turn */
@@ -108,6 +109,7 @@ struct ebb_http_call {
     uint64_t received;
     size_t body_max;
     bool unpacks; /* the answer may be packed */
+    bool gathers; /* the body stays in `in` until the end */
 
     /* limits */
     ebb_http_limits limits;
@@ -213,14 +215,22 @@ bool ebb_http_idle_is_quiet(int fd);
 void ebb_http_idle_cork(ebb_http_call *call, int fd);
 void ebb_http_idle_uncork(ebb_http_call *call);
 
-/* ---- http_client_easy.c ---- */
+/* ---- http_client_spare.c ---- */
 
 /* A handle without any option; NULL without memory. */
 CURL *ebb_http_easy_take(ebb_http_client *client);
 
 /* Back, out of the multi handle; NULL is fine. */
 void ebb_http_easy_give(ebb_http_client *client, CURL *easy);
-void ebb_http_easy_clear(ebb_http_client *client);
+
+/*
+ * A call's `in`, empty: taken when the first byte comes, so that a call which
+ * is started by the end of another finds what that one leaves.
+ */
+void ebb_http_in_take(ebb_http_call *call);
+void ebb_http_in_give(ebb_http_client *client, ebb_buf *in);
+
+void ebb_http_spare_clear(ebb_http_client *client);
 
 /* ---- http_client_error.c ---- */
 

@@ -172,6 +172,54 @@ static void a_head_above_its_maximum_is_an_error(void **state)
     ebb_buf_clear(&answer);
 }
 
+/* The pieces come in turns of their own, and the second call finds the room
+ * of the first, of which nothing may be left in it. */
+static void a_gathered_body_is_whole_at_the_end(void **state)
+{
+    fixture *f = *state;
+
+    for (int i = 0; i < 2; i++) {
+        ebb_http_request request = request_for(&f->o, "GET", f->url);
+        peer p;
+
+        request.gathers = true;
+        request.body_max = i == 0 ? 10 : 3;
+        f->o.gathers = true;
+        start(f, &request);
+        p = receive(f, "\r\n\r\n");
+        peer_send(&p, "HTTP/1.1 200 OK\r\n\r\n");
+        for (const char *c = i == 0 ? "0123456789" : "abc"; *c != '\0'; c++) {
+            peer_send_n(&p, c, 1);
+            run_for(f->loop, 5);
+        }
+        assert_int_equal(f->o.heads, 1);
+        assert_int_equal(f->o.dones, 0);
+        peer_close(&p);
+        assert_true(run_to_end(&f->o, f->loop, SOON));
+        assert_true(f->o.ok);
+        assert_int_equal(f->o.body_n, 0); /* on_body was not called */
+        assert_string_equal(f->o.body.bytes, i == 0 ? "0123456789" : "abc");
+        clear_outcome(&f->o);
+    }
+}
+
+static void a_gathered_body_above_its_maximum_is_an_error(void **state)
+{
+    fixture *f = *state;
+    ebb_http_request request = request_for(&f->o, "GET", f->url);
+    peer p;
+
+    request.gathers = true;
+    request.body_max = 4;
+    start(f, &request);
+    p = receive(f, "\r\n\r\n");
+    peer_send(&p, "HTTP/1.1 200 OK\r\n\r\n12345");
+    assert_true(run_to_end(&f->o, f->loop, SOON));
+    assert_false(f->o.ok);
+    assert_int_equal(f->o.err.code, EBB_LIMIT_EXCEEDED);
+    peer_close(&p);
+}
+
 static void a_body_above_its_maximum_is_an_error(void **state)
 {
     fixture *f = *state;
@@ -393,6 +441,8 @@ int main(void)
         CALLED(broken_answers_are_named),
         CALLED(a_head_above_its_maximum_is_an_error),
         CALLED(a_body_above_its_maximum_is_an_error),
+        CALLED(a_gathered_body_is_whole_at_the_end),
+        CALLED(a_gathered_body_above_its_maximum_is_an_error),
         CALLED(gzip_is_decoded_when_asked_for_and_its_bound_is_kept),
         CALLED(a_receiver_may_stop_the_body),
         CALLED(a_call_may_be_cancelled_in_each_callback),

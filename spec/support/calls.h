@@ -29,6 +29,7 @@ typedef struct outcome {
     ebb_buf body;
     size_t body_n;     /* counted, when keep is false */
     bool keep;
+    bool gathers;      /* body is what on_done finds */
     bool refuse;       /* on_body returns -1 */
     int cancel_at;     /* 'h', 'b', 'd' (done) or 'w' (before_body) */
     bool go_on;        /* before_body continues at once */
@@ -90,6 +91,9 @@ static inline void note_done(void *context, ebb_http_call *call,
     if (err != NULL)
         o->err = *err;
     o->sent = ebb_http_was_sent(call);
+    if (o->gathers)
+        ebb_buf_add(&o->body, ebb_http_body(call)->bytes,
+                    ebb_http_body(call)->n);
     maybe_cancel(o, 'd');
     o->call = NULL;
     if (o->free_client != NULL)

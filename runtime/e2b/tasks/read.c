@@ -19,13 +19,13 @@
 #include "e2b/state.h"
 #include "task/place.h"
 
+#define ERROR_BYTES_MAX 65536 /* of an answer instead of the file */
+
 typedef struct reading {
     ebb_e2b_job job;
     const char *path;
     bool is_text;
     size_t bytes_max;
-    ebb_buf bytes;
-    bool too_large;
 } reading;
 
 static int too_large(const reading *r, int64_t size, ebb_err *err)
@@ -53,37 +53,39 @@ static int is_virtual(const reading *r, ebb_err *err)
 
 /* ---- the bytes ---- */
 
-static ebb_value *content(const reading *r, ebb_err *err)
+static ebb_value *no_content(const reading *r, const ebb_buf *file,
+                             ebb_err *err)
 {
-    const char *bytes = r->bytes.n > 0 ? r->bytes.bytes : "";
     char shown[EBB_SHOWN_BYTES];
-    ebb_value *out;
-    ebb_buf text;
 
-    if (r->is_text && !ebb_utf8_valid(bytes, r->bytes.n)) {
+    if (r->is_text && !ebb_utf8_valid(file->bytes, file->n))
         ebb_err_set(err, EBB_NOT_UTF8,
                     "%s: %s is not UTF-8; read it with encoding = \"base64\"",
                     r->job.subject, ebb_place_shown(r->path, shown));
-        return NULL;
-    }
-    ebb_buf_init(&text, 0);
-    if (r->is_text)
-        out = ebb_value_string(bytes, r->bytes.n);
-    else if (ebb_base64_write(&text, bytes, r->bytes.n) == 0)
-        out = ebb_value_string(text.bytes ? text.bytes : "", text.n);
     else
-        out = NULL;
-    ebb_buf_clear(&text);
-    if (out == NULL)
         ebb_err_set(err, EBB_NO_MEMORY, "contents of a file");
-    return out;
+    return NULL;
 }
 
-static void finish(reading *r)
+static ebb_value *content(const reading *r, const ebb_buf *file, ebb_err *err)
+{
+    ebb_value *out = NULL;
+    ebb_buf text;
+
+    ebb_buf_init(&text, 0);
+    if (r->is_text)
+        out = ebb_value_string(file->bytes, file->n);
+    else if (ebb_base64_write(&text, file->bytes, file->n) == 0)
+        out = ebb_value_string(text.bytes, text.n);
+    ebb_buf_clear(&text);
+    return out != NULL ? out : no_content(r, file, err);
+}
+
+static void finish(reading *r, const ebb_buf *file)
 {
     ebb_err err = { 0 };
-    ebb_value *text = content(r, &err), *out;
-    int64_t n = (int64_t)r->bytes.n;
+    ebb_value *text = content(r, file, &err), *out;
+    int64_t n = (int64_t)file->n;
 
     if (text == NULL) {
         ebb_e2b_job_fail(&r->job, &err, NULL);
@@ -106,30 +108,23 @@ static void finish(reading *r)
         ebb_e2b_job_finish(&r->job, out);
 }
 
-static int on_body(void *context, const char *bytes, size_t n)
-{
-    reading *r = context;
-
-    r->too_large = n > r->bytes_max - r->bytes.n;
-    return r->too_large ? -1 : ebb_buf_add(&r->bytes, bytes, n);
-}
-
 static void got(void *context, ebb_e2b_transfer *transfer,
                 const ebb_err *failure)
 {
     reading *r = context;
+    const ebb_buf *file = ebb_e2b_transfer_body(transfer);
+    bool is_file = ebb_e2b_transfer_status(transfer) == 200;
     ebb_err err = { 0 };
 
     r->job.transfer = NULL;
-    if (r->too_large) {
+    if (is_file && (failure == NULL ? file->n > r->bytes_max
+                                    : failure->code == EBB_LIMIT_EXCEEDED)) {
         too_large(r, -1, &err);
-    } else if (r->bytes.failed) {
-        ebb_err_set(&err, EBB_NO_MEMORY, "contents of a file");
     } else if (failure != NULL) {
         err = *failure;
         ebb_err_wrap(&err, "%s", r->job.subject);
-    } else if (ebb_e2b_transfer_status(transfer) == 200) {
-        finish(r);
+    } else if (is_file) {
+        finish(r, file);
         return;
     } else if (ebb_e2b_connect_again(&r->job, transfer)) {
         return;
@@ -142,19 +137,20 @@ static void got(void *context, ebb_e2b_transfer *transfer,
 static void get(reading *r)
 {
     char *path = ebb_e2b_files_path(r->path);
+    size_t answer_max =
+        r->bytes_max > ERROR_BYTES_MAX ? r->bytes_max : ERROR_BYTES_MAX;
     ebb_e2b_transfer_config config = {
         .port = EBB_E2B_ENVD,
         .target = &r->job.target,
         .method = "GET",
         .path = path,
         .limits = { .idle_ms = r->job.e2b->config.transfer_idle_ms },
+        .answer_max = answer_max,
         .context = r,
-        .on_body = on_body,
         .on_done = got,
     };
     ebb_err err = { 0 };
 
-    ebb_buf_reset(&r->bytes);
     if (path == NULL)
         ebb_err_set(&err, EBB_NO_MEMORY, "path of a file");
     else
@@ -244,7 +240,6 @@ static void begin(ebb_e2b_job *job)
     r->is_text =
         strcmp(ebb_value_find_string(job->input, "encoding"), "utf8") == 0;
     r->bytes_max = (size_t)ebb_value_find_int(job->input, "maxBytes", 0);
-    ebb_buf_init(&r->bytes, r->bytes_max);
     if (r->is_text && r->bytes_max > EBB_E2B_TEXT_BYTES_MAX)
         failed = ebb_err_set(&err, EBB_INVALID_INPUT,
                              "e2b.readFile: maxBytes: expected 1 to %d for "
@@ -258,12 +253,7 @@ static void begin(ebb_e2b_job *job)
         ebb_e2b_connect(job, 0, stat);
 }
 
-static void clear(ebb_e2b_job *job)
-{
-    ebb_buf_clear(&((reading *)job)->bytes);
-}
-
 void ebb_e2b_task_read(ebb_attempt *attempt)
 {
-    ebb_e2b_job_start(attempt, sizeof(reading), begin, clear);
+    ebb_e2b_job_start(attempt, sizeof(reading), begin, NULL);
 }
