@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-#include "wire/proto_write.h"
 #include "wire/filesystem.pb-c.h"
 #include "wire/proto_check.h"
+#include "wire/proto_read.h"
+#include "wire/proto_write.h"
 
 /* A name, a path, metadata of at most 4 KiB: this is ample. */
 #define ENTRY_BYTES_MAX 65536
@@ -28,33 +29,69 @@ int ebb_e2b_filesystem_write_list(ebb_buf *out, const char *path)
     return ebb_proto_write(out, &request.base);
 }
 
-/*
- * A link's type is its target's on the wire, and none when it dangles: what
- * makes it a link is that it has a target.
- */
-static int deliver(const Filesystem__EntryInfo *info, ebb_e2b_entry_fn *fn,
-                   void *context, ebb_err *err)
-{
-    ebb_e2b_entry entry = {
-        .name = info->name,
-        .path = info->path,
-        .type = "other",
-        .is_directory =
-            info->type == FILESYSTEM__FILE_TYPE__FILE_TYPE_DIRECTORY,
-        .is_file = info->type == FILESYSTEM__FILE_TYPE__FILE_TYPE_FILE,
-        .size = info->size,
-    };
+/* An entry's fields, as filesystem.proto numbers them. */
+enum { NAME = 1, TYPE = 2, PATH = 3, SIZE = 4, LINK_TARGET = 10 };
 
-    if (info->_symlink_target_case ==
-        FILESYSTEM__ENTRY_INFO___SYMLINK_TARGET_SYMLINK_TARGET)
-        entry.link_target = info->symlink_target;
-    if (entry.link_target != NULL ||
-        info->type == FILESYSTEM__FILE_TYPE__FILE_TYPE_SYMLINK)
-        entry.type = "symlink";
-    else if (entry.is_directory)
-        entry.type = "directory";
-    else if (entry.is_file)
-        entry.type = "file";
+static const char *copied(char **to, const ebb_proto_field *field)
+{
+    char *copy = *to;
+
+    memcpy(copy, field->bytes, field->n);
+    copy[field->n] = '\0';
+    *to += field->n + 1;
+    return copy;
+}
+
+/*
+ * A text with its NUL is no longer than the field was, so texts has room for
+ * all. A link's type is its target's on the wire, and none when it dangles:
+ * what makes it a link is that it has a target.
+ */
+static void read_entry(ebb_e2b_entry *entry, const char *bytes, size_t n,
+                       char *texts)
+{
+    const char *at = bytes, *end = bytes + n;
+    int32_t type = FILESYSTEM__FILE_TYPE__FILE_TYPE_UNSPECIFIED;
+    ebb_proto_field field;
+
+    *entry = (ebb_e2b_entry){ .name = "", .path = "", .type = "other" };
+    while (ebb_proto_next(&at, end, &field)) {
+        if (field.number == NAME)
+            entry->name = copied(&texts, &field);
+        else if (field.number == PATH)
+            entry->path = copied(&texts, &field);
+        else if (field.number == LINK_TARGET)
+            entry->link_target = copied(&texts, &field);
+        else if (field.number == TYPE)
+            type = (int32_t)field.value;
+        else if (field.number == SIZE)
+            entry->size = (int64_t)field.value;
+    }
+    entry->is_directory = type == FILESYSTEM__FILE_TYPE__FILE_TYPE_DIRECTORY;
+    entry->is_file = type == FILESYSTEM__FILE_TYPE__FILE_TYPE_FILE;
+    if (entry->link_target != NULL ||
+        type == FILESYSTEM__FILE_TYPE__FILE_TYPE_SYMLINK)
+        entry->type = "symlink";
+    else if (entry->is_directory)
+        entry->type = "directory";
+    else if (entry->is_file)
+        entry->type = "file";
+}
+
+/* Checks an EntryInfo and calls fn with it; texts is for its strings. */
+static int deliver(const char *bytes, size_t n, ebb_buf *texts,
+                   ebb_e2b_entry_fn *fn, void *context, ebb_err *err)
+{
+    ebb_e2b_entry entry;
+    char *room;
+
+    if (ebb_proto_check(&filesystem__entry_info__descriptor, bytes, n, err) < 0)
+        return -1;
+    ebb_buf_reset(texts);
+    room = ebb_buf_reserve(texts, n);
+    if (room == NULL)
+        return ebb_buf_check(texts, "an entry", err);
+    read_entry(&entry, bytes, n, room);
     return fn(context, &entry, err);
 }
 
@@ -62,18 +99,22 @@ int ebb_e2b_filesystem_parse_stat(const char *bytes, size_t n,
                                   ebb_e2b_entry_fn *fn, void *context,
                                   ebb_err *err)
 {
-    Filesystem__StatResponse *response =
-        (Filesystem__StatResponse *)ebb_proto_unpack(
-            &filesystem__stat_response__descriptor, bytes ? bytes : "", n, err);
+    const char *at = bytes;
+    ebb_proto_field field, entry = { 0 };
+    ebb_buf texts;
     int failed;
 
-    if (response == NULL)
+    if (ebb_proto_check(&filesystem__stat_response__descriptor, bytes, n, err) <
+        0)
         return -1;
-    if (response->entry == NULL)
-        failed = ebb_err_set(err, EBB_PROTOCOL, "the answer has no entry");
-    else
-        failed = deliver(response->entry, fn, context, err);
-    filesystem__stat_response__free_unpacked(response, NULL);
+    while (n > 0 && ebb_proto_next(&at, bytes + n, &field))
+        if (field.number == 1)
+            entry = field;
+    if (entry.bytes == NULL)
+        return ebb_err_set(err, EBB_PROTOCOL, "the answer has no entry");
+    ebb_buf_init(&texts, 0);
+    failed = deliver(entry.bytes, entry.n, &texts, fn, context, err);
+    ebb_buf_clear(&texts);
     return failed;
 }
 
@@ -82,11 +123,13 @@ void ebb_e2b_listing_init(ebb_e2b_listing *listing, ebb_e2b_entry_fn *fn,
 {
     *listing = (ebb_e2b_listing){ .fn = fn, .context = context };
     ebb_buf_init(&listing->held, ENTRY_BYTES_MAX + 2 * HEAD_BYTES_MAX);
+    ebb_buf_init(&listing->texts, ENTRY_BYTES_MAX);
 }
 
 void ebb_e2b_listing_clear(ebb_e2b_listing *listing)
 {
     ebb_buf_clear(&listing->held);
+    ebb_buf_clear(&listing->texts);
 }
 
 /* Bytes of a varint at p: how many it has, 0 if it is cut, -1 if too long. */
@@ -142,20 +185,6 @@ static int field_head(const char *p, size_t n, unsigned *number, size_t *head,
     return second < 0 ? unknown_form(err) : second > 0;
 }
 
-static int take_entry(ebb_e2b_listing *listing, const char *bytes, size_t n,
-                      ebb_err *err)
-{
-    Filesystem__EntryInfo *info = (Filesystem__EntryInfo *)ebb_proto_unpack(
-        &filesystem__entry_info__descriptor, bytes, n, err);
-    int failed;
-
-    if (info == NULL)
-        return -1;
-    failed = deliver(info, listing->fn, listing->context, err);
-    filesystem__entry_info__free_unpacked(info, NULL);
-    return failed;
-}
-
 /*
  * Takes one field off the front of bytes; used says how much it was, 0 when
  * it is not complete.
@@ -185,7 +214,8 @@ static int take_field(ebb_e2b_listing *listing, const char *bytes, size_t n,
     if (n - head < length)
         return 0;
     *used = head + (size_t)length;
-    return take_entry(listing, bytes + head, (size_t)length, err);
+    return deliver(bytes + head, (size_t)length, &listing->texts, listing->fn,
+                   listing->context, err);
 }
 
 static size_t skipped(ebb_e2b_listing *listing, size_t n)

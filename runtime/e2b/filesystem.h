@@ -39,6 +39,7 @@ int ebb_e2b_filesystem_parse_stat(const char *bytes, size_t n,
 /* A ListDirResponse as it arrives. */
 typedef struct ebb_e2b_listing {
     ebb_buf held;  /* the field begun so far */
+    ebb_buf texts; /* of the entry that is delivered */
     uint64_t skip; /* bytes of a field nobody asked for */
     ebb_e2b_entry_fn *fn;
     void *context;
