@@ -90,11 +90,11 @@ int ebb_value_set(ebb_value *object, const char *key, ebb_value *member)
 int ebb_value_set_n(ebb_value *object, const char *key, size_t n,
                     ebb_value *member)
 {
-    if (memchr(key, '\0', n) != NULL) {
+    if (memchr(key, '\0', n) != NULL || !ebb_utf8_valid(key, n)) {
         ebb_value_free(member);
         return -1;
     }
-    return json_object_setn_new(tree(object), key, n, tree(member));
+    return json_object_setn_new_nocheck(tree(object), key, n, tree(member));
 }
 
 int ebb_value_del(ebb_value *object, const char *key)
@@ -238,7 +238,7 @@ static ebb_value *copy_at(const ebb_value *value, int depth)
     if (value == NULL)
         return ebb_value_null();
     if (type != EBB_ARRAY && type != EBB_OBJECT)
-        return value_of(json_copy(tree(value)));
+        return value_of(json_incref(tree(value))); /* nothing changes it */
     if (depth >= EBB_VALUE_DEPTH_MAX)
         return NULL;
     return type == EBB_ARRAY ? copy_array(value, depth + 1)

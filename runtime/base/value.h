@@ -3,10 +3,11 @@
 
 /*
  * A JSON value: what tasks take and give, what Lua tables become, what the
- * journal stores. A tree; each node has one owner. Integers are int64 and
- * exact, floats are written in the shortest form that reads back the same
- * (1.0 stays "1.0"), strings are valid UTF-8 and may hold NUL, an empty array
- * is not an empty object.
+ * journal stores. A tree; each node has one owner, though copies may share
+ * leaves, which nothing changes. Integers are int64 and exact, floats are
+ * written in the shortest form that reads back the same (1.0 stays "1.0"),
+ * strings are valid UTF-8 and may hold NUL, an empty array is not an empty
+ * object.
  *
  * It is the only module that knows the JSON library (jansson).
  */
@@ -47,7 +48,10 @@ EBB_API ebb_value *ebb_value_text(const char *text); /* NUL-terminated */
 EBB_API ebb_value *ebb_value_array(void);
 EBB_API ebb_value *ebb_value_object(void);
 
-/* A deep copy; NULL means no memory, or nesting beyond the maximum. */
+/*
+ * A copy that changes by itself. NULL means no memory, or nesting beyond the
+ * maximum.
+ */
 EBB_API ebb_value *ebb_value_copy(const ebb_value *value);
 EBB_API void ebb_value_free(ebb_value *value); /* NULL is fine */
 
