@@ -9,6 +9,8 @@ struct ebb_loop_timer {
     ebb_loop *loop;
     ebb_loop_fn *fn;
     void *context;
+    bool due; /* in the loop's list */
+    ebb_loop_timer *next, *previous;
 };
 
 int ebb_loop_failure(ebb_err *err, int status, const char *what)
@@ -59,6 +61,60 @@ static void on_limit(uv_timer_t *handle)
     ebb_loop_ran(handle->data);
 }
 
+/* ---- what is due ---- */
+
+static void due_add(ebb_loop_timer *timer)
+{
+    ebb_loop_due *due = &timer->loop->due;
+
+    timer->due = true;
+    timer->next = NULL;
+    timer->previous = due->last;
+    if (due->last != NULL)
+        due->last->next = timer;
+    else
+        due->first = timer;
+    due->last = timer;
+}
+
+static void due_del(ebb_loop_timer *timer)
+{
+    ebb_loop_due *due = &timer->loop->due;
+
+    if (!timer->due)
+        return;
+    timer->due = false;
+    if (timer->previous != NULL)
+        timer->previous->next = timer->next;
+    else
+        due->first = timer->next;
+    if (timer->next != NULL)
+        timer->next->previous = timer->previous;
+    else
+        due->last = timer->previous;
+}
+
+static void on_now(uv_idle_t *handle)
+{
+    (void)handle; /* that it is active is enough */
+}
+
+/* Behind the descriptors of this turn. */
+static void on_after(uv_check_t *handle)
+{
+    ebb_loop *loop = handle->data;
+    ebb_loop_timer *timer;
+
+    while (!loop->freed && (timer = loop->due.first) != NULL) {
+        due_del(timer);
+        timer->fn(timer->context);
+    }
+    if (loop->freed)
+        return;
+    uv_check_stop(&loop->after);
+    uv_idle_stop(&loop->now);
+}
+
 static void on_own_closed(uv_handle_t *handle)
 {
     ebb_loop_release(handle->data);
@@ -74,8 +130,12 @@ static int init_handles(ebb_loop *loop, ebb_err *err)
     uv_timer_init(loop->uv, &loop->limit);
     loop->wake.data = loop;
     loop->soon.data = loop;
+    uv_check_init(loop->uv, &loop->after);
+    uv_idle_init(loop->uv, &loop->now);
     loop->limit.data = loop;
-    loop->handles = 3;
+    loop->after.data = loop;
+    loop->now.data = loop;
+    loop->handles = 5;
     return 0;
 }
 
@@ -117,6 +177,8 @@ void ebb_loop_free(ebb_loop *loop)
     uv_close((uv_handle_t *)&loop->wake, on_own_closed);
     uv_close((uv_handle_t *)&loop->soon, on_own_closed);
     uv_close((uv_handle_t *)&loop->limit, on_own_closed);
+    uv_close((uv_handle_t *)&loop->after, on_own_closed);
+    uv_close((uv_handle_t *)&loop->now, on_own_closed);
     if (loop->hosted)
         return; /* the host's next turn closes, the last handle frees */
     for (int i = 0; i < CLOSING_TURNS_MAX && loop->handles > 0; i++)
@@ -141,6 +203,9 @@ void ebb_loop_run(ebb_loop *loop, int timeout_ms)
     }
     uv_run(loop->uv, timeout_ms == 0 ? UV_RUN_NOWAIT : UV_RUN_ONCE);
     uv_timer_stop(&loop->limit);
+    /* The wait was one for a timer: its turn is this one's. */
+    if (loop->due.first != NULL)
+        uv_run(loop->uv, UV_RUN_NOWAIT);
 }
 
 void ebb_loop_wake(ebb_loop *loop)
@@ -190,9 +255,12 @@ int ebb_loop_post(ebb_loop *loop, ebb_loop_fn *fn, void *context)
 static void on_timer(uv_timer_t *handle)
 {
     ebb_loop_timer *timer = handle->data;
+    ebb_loop *loop = timer->loop;
 
-    ebb_loop_ran(timer->loop);
-    timer->fn(timer->context);
+    ebb_loop_ran(loop);
+    due_add(timer);
+    uv_check_start(&loop->after, on_after);
+    uv_idle_start(&loop->now, on_now);
 }
 
 static void on_timer_closed(uv_handle_t *handle)
@@ -222,17 +290,21 @@ ebb_loop_timer *ebb_loop_timer_new(ebb_loop *loop, ebb_loop_fn *fn,
 void ebb_loop_timer_start(ebb_loop_timer *timer, int64_t ms)
 {
     /* Outside a turn the cached time is old and would make it fire early. */
+    due_del(timer);
     uv_update_time(timer->loop->uv);
     uv_timer_start(&timer->uv, on_timer, ms > 0 ? (uint64_t)ms : 0, 0);
 }
 
 void ebb_loop_timer_cancel(ebb_loop_timer *timer)
 {
+    due_del(timer);
     uv_timer_stop(&timer->uv);
 }
 
 void ebb_loop_timer_free(ebb_loop_timer *timer)
 {
-    if (timer != NULL)
-        uv_close((uv_handle_t *)&timer->uv, on_timer_closed);
+    if (timer == NULL)
+        return;
+    due_del(timer);
+    uv_close((uv_handle_t *)&timer->uv, on_timer_closed);
 }

@@ -66,7 +66,11 @@ void ebb_loop_defer_cancel(ebb_loop *loop, ebb_loop_fn *fn, void *context);
 /* As ebb_loop_defer, from any thread. */
 int ebb_loop_post(ebb_loop *loop, ebb_loop_fn *fn, void *context);
 
-/* One-shot timers; starting one that runs sets it anew. */
+/*
+ * One-shot timers; starting one that runs sets it anew. What is ready to be
+ * read comes first: a program that was held up past a limit takes what had
+ * come in time before it looks at the clock.
+ */
 ebb_loop_timer *ebb_loop_timer_new(ebb_loop *loop, ebb_loop_fn *fn,
                                    void *context);
 void ebb_loop_timer_start(ebb_loop_timer *timer, int64_t ms);

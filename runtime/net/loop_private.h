@@ -15,6 +15,11 @@
 
 #include "net/loop_calls.h"
 
+/* Timers whose time has come, in the order in which it came. */
+typedef struct ebb_loop_due {
+    ebb_loop_timer *first, *last;
+} ebb_loop_due;
+
 struct ebb_loop {
     uv_loop_t own;
     uv_loop_t *uv; /* &own, or the host's */
@@ -24,6 +29,9 @@ struct ebb_loop {
     uv_async_t wake;  /* ebb_loop_post, ebb_loop_wake */
     uv_idle_t soon;   /* active while deferred calls wait: no blocking then */
     uv_timer_t limit; /* of ebb_loop_run */
+    uv_check_t after; /* runs what is due, behind the descriptors */
+    uv_idle_t now;    /* active while something is due: no blocking then */
+    ebb_loop_due due;
     ebb_loop_calls calls;
 };
 

@@ -50,6 +50,7 @@ typedef struct flood_route {
 typedef struct flood {
     ebb_buf head, block, tail;
     uint64_t times;
+    unsigned pause_us; /* behind the head */
     const flood_route *routes;
     bool at_once; /* connect is answered so, too */
     pid_t pid;
@@ -143,6 +144,8 @@ static inline void flood_serve(const flood *f, int fd)
             continue;
         }
         flood_send(fd, f->head.bytes, f->head.n);
+        if (f->pause_us > 0)
+            usleep(f->pause_us);
         for (uint64_t i = 0; i < f->times; i++)
             flood_send(fd, f->block.bytes, f->block.n);
         flood_send(fd, f->tail.bytes, f->tail.n);

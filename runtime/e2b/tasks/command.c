@@ -15,6 +15,8 @@
 
 #define COMMAND_BYTES_MAX 131071 /* of one argument of exec */
 #define GRACE_MS          500
+#define DRAIN_MS          100 /* at most, for what has come in time */
+#define QUIET_MS          10  /* nothing came so long: that was all */
 
 /* ---- while it runs ---- */
 
@@ -22,6 +24,7 @@ static int on_body(void *context, const char *bytes, size_t n)
 {
     ebb_e2b_running *c = context;
 
+    c->received += n;
     return ebb_e2b_process_add(&c->process, bytes, n, &c->broken);
 }
 
@@ -95,14 +98,31 @@ static void stop(ebb_e2b_running *c, ebb_code why)
     ebb_loop_timer_start(c->timer, GRACE_MS);
 }
 
+/*
+ * The half second is over. If we were held up meanwhile, the output and
+ * the end may have come long ago: they are taken as long as there is more.
+ */
+static bool takes_more(ebb_e2b_running *c)
+{
+    int64_t now = ebb_e2b_job_now(&c->job);
+
+    if (c->drain_end_ms == 0)
+        c->drain_end_ms = now + DRAIN_MS;
+    else if (c->received == c->looked_at || now >= c->drain_end_ms)
+        return false;
+    c->looked_at = c->received;
+    ebb_loop_timer_start(c->timer, QUIET_MS);
+    return true;
+}
+
 static void on_timer(void *context)
 {
     ebb_e2b_running *c = context;
 
-    if (c->ending != EBB_OK)
-        ebb_e2b_running_end_early(c);
-    else
+    if (c->ending == EBB_OK)
         stop(c, EBB_TIMEOUT);
+    else if (!takes_more(c))
+        ebb_e2b_running_end_early(c);
 }
 
 static void cancel(ebb_e2b_job *job)

@@ -24,9 +24,12 @@ typedef struct ebb_e2b_running {
     ebb_e2b_extension extension;
     ebb_e2b_stdin input;
     ebb_e2b_transfer *kill; /* SendSignal under way */
-    ebb_code ending;     /* TIMEOUT or CANCELLED once that has begun, else OK */
-    ebb_e2b_probe probe; /* after the stream broke */
-    ebb_err broken;      /* what made us stop reading the stream */
+    ebb_code ending;    /* TIMEOUT or CANCELLED once that has begun, else OK */
+    uint64_t received;  /* bytes of the stream */
+    uint64_t looked_at; /* of them, when its end was last waited for */
+    int64_t drain_end_ms; /* 0: the wait for its end is not over */
+    ebb_e2b_probe probe;  /* after the stream broke */
+    ebb_err broken;       /* what made us stop reading the stream */
 } ebb_e2b_running;
 
 /* The stream is over: ends the job, or connects again after a refusal. */

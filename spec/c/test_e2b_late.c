@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A program that is held up past a limit: what its server, another process,
+ * has sent in time counts all the same.
+ */
+
+#include "ebb.h"
+
+#include "support/case.h"
+#include "support/flood.h"
+
+#define PAUSE_MS     400  /* from the start to all the rest */
+#define HELD_UP_MS   1500 /* longer than that and the half second together */
+#define OUTPUT_BYTES 2000000
+
+typedef struct outcome {
+    bool ended;
+    ebb_value *out;
+    ebb_err err;
+} outcome;
+
+static void on_done(void *context, ebb_value *out, const ebb_err *err)
+{
+    outcome *o = context;
+
+    o->ended = true;
+    o->out = out;
+    if (err != NULL)
+        o->err = *err;
+}
+
+static ebb_runtime *open_runtime(const flood *f)
+{
+    ebb_config config;
+    ebb_runtime *rt;
+    ebb_err err = { 0 };
+    char url[64];
+
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", f->port);
+    ebb_config_init(&config);
+    config.api_key = "e2b_cafecafecafe";
+    config.api_url = config.sandbox_url = url;
+    rt = ebb_open(&config, &err);
+    assert_non_null(rt);
+    return rt;
+}
+
+/* Turns the runtime for so long. */
+static void turn(ebb_runtime *rt, int ms)
+{
+    ebb_err ignored;
+
+    for (int i = 0; i < 20; i++)
+        ebb_poll(rt, ms / 20, &ignored);
+}
+
+static void a_cancelled_command_s_output_is_taken_first(void **state)
+{
+    static const char json[] = "{\"sandboxId\":\"i1\",\"command\":\"x\"}";
+    static const flood_route routes[] = {
+        { .line = "POST /process.Process/SendSignal", .body = "" },
+        { .line = NULL },
+    };
+    ebb_value *input, *details;
+    uint64_t bytes;
+    ebb_runtime *rt;
+    ebb_op *op;
+    outcome o = { 0 };
+    ebb_err err = { 0 };
+    flood f = { .pause_us = PAUSE_MS * 1000, .routes = routes };
+
+    (void)state;
+    bytes = flood_command(&f, OUTPUT_BYTES, 50000);
+    flood_start(&f);
+    rt = open_runtime(&f);
+    input = ebb_value_parse(json, sizeof json - 1, 0, &err);
+    op = ebb_start(rt, "e2b.runCommand", input, on_done, &o, &err);
+    assert_non_null(op);
+    turn(rt, PAUSE_MS / 2);
+    ebb_cancel(op);
+    turn(rt, 20);
+    usleep(HELD_UP_MS * 1000);
+    while (!o.ended)
+        ebb_poll(rt, 100, &err);
+    assert_int_equal(o.err.code, EBB_CANCELLED);
+    details = ebb_value_find(o.out, "details");
+    assert_int_equal(
+        ebb_value_find_int(ebb_value_find(details, "stdout"), "byteCount", 0),
+        bytes);
+    assert_non_null(ebb_value_find(details, "exitCode"));
+    assert_null(ebb_value_find(details, "mayStillRun"));
+    ebb_value_free(o.out);
+    ebb_value_free(input);
+    ebb_close(rt);
+    flood_stop(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cancelled_command_s_output_is_taken_first),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
