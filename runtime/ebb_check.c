@@ -67,6 +67,36 @@ static int check_libexec(ebb_value *rows, const char *name)
     return result;
 }
 
+/* The service beside this program, which must be of the same build. */
+static int check_sandboxd(ebb_value *rows)
+{
+    static const char name[] = "ebb-sandboxd ";
+    ebb_err err = { 0 };
+    char *program = ebb_libexec("ebb-sandboxd", &err), *message = NULL;
+    char *command = NULL, line[LINE_BYTES];
+    int result;
+
+    if (program == NULL)
+        return check_libexec(rows, "ebb-sandboxd");
+    command = ebb_mem_printf("'%s' --version 2>&1", program);
+    if (command != NULL && first_line(command, line) &&
+        strncmp(line, name, sizeof name - 1) == 0 &&
+        strcmp(line + sizeof name - 1, ebb_version()) == 0) {
+        result = check_libexec(rows, "ebb-sandboxd");
+    } else {
+        message = ebb_mem_printf("%s says \"%s\", and this is %s", program,
+                                 command != NULL ? line : "", ebb_version());
+        result = add(rows, "ebb-sandboxd", false, true,
+                     message != NULL ? message : "another version",
+                     "install both from one build, or set EBB_LIBEXEC to "
+                     "where its own is");
+    }
+    ebb_mem_free(message);
+    ebb_mem_free(command);
+    ebb_mem_free(program);
+    return result;
+}
+
 /* The service itself knows whether it could isolate anything here. */
 static int check_isolation(ebb_value *rows)
 {
@@ -135,7 +165,7 @@ ebb_value *ebb_check(ebb_runtime *rt, ebb_err *err)
     ebb_value *rows = ebb_value_array();
     int bad = 0;
 
-    bad |= check_libexec(rows, "ebb-sandboxd");
+    bad |= check_sandboxd(rows);
     bad |= check_libexec(rows, "ebb-agent");
     bad |= check_program(rows, "bubblewrap",
                          "\"${EBB_BWRAP:-bwrap}\" --version 2>/dev/null",

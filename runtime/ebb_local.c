@@ -46,6 +46,7 @@ struct ebb_local {
     int replaced; /* services of another version that were stopped */
     int vanished; /* connections that ended without an answer */
     int busy;     /* times that a service of another version was not idle */
+    bool started; /* what serves now was started here */
 };
 
 static void look(void *context);
@@ -98,7 +99,30 @@ static int collect(void *context, ebb_http_call *call, const char *bytes,
 static void look_again(ebb_local *local)
 {
     rest(local);
+    local->started = false; /* another one may serve by then */
     ebb_loop_timer_start(local->timer, AGAIN_MS);
+}
+
+/*
+ * What was started a moment ago is of another version: no other start makes
+ * it better, so it is said, and what nobody can use ends again.
+ */
+static void refuse_own(ebb_local *local, const ebb_value *about)
+{
+    int pid = (int)ebb_value_find_int(about, "pid", 0);
+    ebb_err err = { 0 }, ignored = { 0 };
+    char *program = ebb_libexec("ebb-sandboxd", &ignored);
+
+    if (pid > 1 && ebb_value_find_bool(about, "idle", false))
+        ebb_launch_stop(pid, REPLACE_MS, &ignored);
+    ebb_err_set(&err, EBB_NO_SERVICE,
+                "the service that belongs to this program is version %.40s, "
+                "and this is %.40s: install both from one build, or set "
+                "EBB_LIBEXEC to where its own is (found: %s)",
+                ebb_value_find_string(about, "version"), ebb_version(),
+                program != NULL ? program : "nothing");
+    ebb_mem_free(program);
+    answer_all(local, &err);
 }
 
 /*
@@ -111,6 +135,10 @@ static void replace(ebb_local *local, const ebb_value *about)
     bool idle = ebb_value_find_bool(about, "idle", false);
     ebb_err err = { 0 };
 
+    if (local->started) {
+        refuse_own(local, about);
+        return;
+    }
     if (!idle && local->busy < BUSY_MAX) {
         local->busy++;
         look_again(local);
@@ -200,6 +228,7 @@ static void started(ebb_local *local)
         answer_all(local, &err);
     } else {
         rest(local);
+        local->started = true;
         ask(local);
     }
 }
@@ -329,6 +358,7 @@ void ebb_local_find(ebb_runtime *rt, ebb_local_fn *done, void *context)
     if (first) {
         rt->local->give_up_ms = ebb_loop_now_ms(rt->loop) + START_MS;
         rt->local->replaced = rt->local->vanished = rt->local->busy = 0;
+        rt->local->started = false;
         ebb_loop_timer_start(rt->local->timer, 0);
     }
 }

@@ -135,12 +135,18 @@ while True:
 end)
 
 describe("a service of another version", function()
+  local version = shell(build .. "/ebb --version"):match "ebb (%S+)"
+  local another = ("9"):rep(#version)
+
   -- The same program, whose version is another of the same length.
-  local function start_other()
-    local version = shell(build .. "/ebb --version"):match "ebb (%S+)"
+  local function make_other()
     shell(("cp -r %s/libexec %s/libexec"):format(build, ebb.dir))
     shell(("LC_ALL=C sed -i 's/%s/%s/g' %s/libexec/ebb-sandboxd"):format(
-      version:gsub("%.", "\\."), ("9"):rep(#version), ebb.dir))
+      version:gsub("%.", "\\."), another, ebb.dir))
+  end
+
+  local function start_other()
+    make_other()
     shell(([[setsid %s/libexec/ebb-sandboxd --socket %s/service.sock \
       --state %s --linger 20 </dev/null >%s/log 2>&1 &]]):format(ebb.dir,
       ebb.dir, ebb.dir, ebb.dir))
@@ -174,6 +180,24 @@ describe("a service of another version", function()
     assert.truthy(err:find(("(pid %d)"):format(other), 1, true), err)
     assert.truthy(err:find("ebb serve --stop", 1, true), err)
     assert.equal(0, select(2, ebb:run "serve --stop"))
+  end)
+
+  it("is not called busy when it is the program's own", function()
+    make_other()
+    local out = shell(
+      ("EBB_LIBEXEC=%s/libexec %s sandbox list --json 2>&1; echo $?"):format(
+        ebb.dir, ebb:prefix()))
+    assert.truthy(out:find("is version " .. another, 1, true), out)
+    assert.truthy(out:find("this is " .. version, 1, true), out)
+    assert.truthy(out:find("install both from one build", 1, true), out)
+    assert.falsy(out:find("busy", 1, true), out)
+    assert.truthy(out:find "\n3\n$", out)
+    assert.is_true(wait(5, function() return not service() end))
+    out = shell(("EBB_LIBEXEC=%s/libexec %s doctor 2>&1"):format(ebb.dir,
+      ebb:prefix()))
+    assert.truthy(out:find("ebb-sandboxd " .. another, 1, true), out)
+    assert.truthy(out:find("install both from one build", 1, true), out)
+    assert.equal("[]\n", (ebb:run "sandbox list --json")) -- with its own
   end)
 end)
 
