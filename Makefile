@@ -71,7 +71,7 @@ LUA_O     := $(call obj,$(LUA_C)) $(GEN_LUA:.c=.o)
 CLI_O     := $(call obj,$(CLI_C))
 AGENT_O   := $(patsubst %.c,$(B)/agent/%.o,$(AGENT_C))
 BENCHES   := $(patsubst bench/%.c,$(B)/bench/%,$(filter-out %/answers.c, \
-               $(wildcard bench/*.c bench/client/*.c)))
+               $(wildcard bench/*.c bench/client/*.c bench/durable/*.c)))
 TESTS     := $(patsubst spec/c/%.c,$(B)/spec/%,$(TEST_C))
 SIM_C     := $(wildcard spec/sim/*.c)
 FUZZ_C    := $(filter-out %/main.c,$(wildcard spec/fuzz/*.c))

@@ -14,4 +14,4 @@ trap finish EXIT
 TMPDIR=$state "$build/bench/journal"
 bash bench/client/run.sh "$build"
 EBB_JOURNAL=$state/journal.db "$build/ebb" run --id pairs bench/pairs.lua
-"$build/bench/durable"
+bash bench/durable/run.sh "$build"

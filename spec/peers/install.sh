@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: MIT
-# Sourced, with BUILD: how to install the official SDKs under BUILD/peers, the
-# first time and pinned; each function fails where it cannot be.
+# Sourced, with BUILD: how to install the official SDKs, and what else there is
+# to measure beside, under BUILD/peers, the first time and pinned; each function
+# fails where it cannot be.
 # shellcheck shell=bash
 peers_list=$(realpath "$(dirname "${BASH_SOURCE[0]}")")
 peers=$(realpath "$1")/peers
 mkdir -p "$peers"
 
-# A virtual environment with a package list; kept while the list is the same.
+# python_environment [NAME LIST]: a virtual environment with a list of packages,
+# the SDKs if none is said; kept while the list is the same.
 python_environment() {
-    cmp -s "$peers_list/requirements.txt" "$peers/py/requirements.txt" && return
-    rm -rf "$peers/py"
+    local place=$peers/${1:-py} list=${2:-$peers_list/requirements.txt}
+    cmp -s "$list" "$place/requirements.txt" && return
+    rm -rf "$place"
     python3=$(PATH=/usr/bin:$PATH command -v python3) &&
-        "$python3" -m venv "$peers/py" &&
-        "$peers/py/bin/pip" install -q -r "$peers_list/requirements.txt" >&2 &&
-        cp "$peers_list/requirements.txt" "$peers/py/"
+        "$python3" -m venv "$place" &&
+        "$place/bin/pip" install -q -r "$list" >&2 &&
+        cp "$list" "$place/requirements.txt"
 }
 
 # Node 20 or later: the machine's, else the one that PyPI has as a wheel.

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What durability costs: a step beside a plain call and beside the fsync below
- * it, steps a second in many runs at once, opening and replaying a long run.
+ * What durability costs a C program: a step beside a plain call and beside a
+ * commit of bare SQLite, steps a second in many runs at once, opening and
+ * replaying a long run. Prints lines "name value" for compare.lua.
+ *
+ *     ebb FOLDER
  */
 
 #include "ebb.h"
 
-#include <fcntl.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#define SAMPLES 500
-#define RUNS 100
+#define SAMPLES        500
+#define RUNS           100
 #define STEPS_OF_A_RUN 50
-#define LONG_STEPS 50000
-#define AT_ONCE 500
+#define LONG_STEPS     50000
+#define AT_ONCE        500
 
 typedef struct bench {
     ebb_runtime *rt;
@@ -51,14 +53,18 @@ static void done(void *context, ebb_value *out, const ebb_err *err)
 static bench open_bench(const char *journal)
 {
     bench b = { .input = ebb_value_object() };
-    ebb_task_config task = { .name = "bench.none", .start = start_task };
+    ebb_task_config none = { .name = "none", .start = start_task };
+    ebb_task_config read = { .name = "read",
+                             .start = start_task,
+                             .retry_class = "read" };
     ebb_config config;
     ebb_err err = { 0 };
 
     ebb_config_init(&config);
     config.journal = journal;
     b.rt = ebb_open(&config, &err);
-    if (b.rt == NULL || ebb_register(b.rt, &task, &err) < 0)
+    if (b.rt == NULL || ebb_register(b.rt, &none, &err) < 0 ||
+        ebb_register(b.rt, &read, &err) < 0)
         die("open", &err);
     return b;
 }
@@ -83,12 +89,12 @@ static ebb_run *open_run(const bench *b, const char *id)
     return run;
 }
 
-static void start_step(bench *b, ebb_run *run, const char *path)
+static void start_step(bench *b, ebb_run *run, const char *path,
+                       const char *task)
 {
     ebb_err err = { 0 };
 
-    if (ebb_start_step(run, path, "bench.none", b->input, done, b, &err) ==
-        NULL)
+    if (ebb_start_step(run, path, task, b->input, done, b, &err) == NULL)
         die("start a step", &err);
 }
 
@@ -117,23 +123,49 @@ static double median(double *samples)
     return samples[SAMPLES / 2];
 }
 
-static double fsync_ms(const bench *b, const char *dir)
-{
-    static double samples[SAMPLES];
-    char path[300], block[4096] = { 0 };
-    int fd;
+/* ---- bare SQLite ---- */
 
-    snprintf(path, sizeof path, "%s/fsync", dir);
-    fd = open(path, O_CREAT | O_WRONLY, 0600);
-    for (int i = 0; i < SAMPLES; i++) {
-        double from = ebb_monotonic_ms(b->rt);
-        if (write(fd, block, sizeof block) < 0 || fsync(fd) < 0)
-            exit(1);
-        samples[i] = ebb_monotonic_ms(b->rt) - from;
+typedef struct bare {
+    sqlite3 *db;
+    sqlite3_stmt *insert;
+} bare;
+
+static bare open_bare(const char *folder)
+{
+    bare b = { 0 };
+    char path[300];
+
+    snprintf(path, sizeof path, "%s/bare.db", folder);
+    if (sqlite3_open(path, &b.db) != SQLITE_OK ||
+        sqlite3_exec(b.db,
+                     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                     "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)",
+                     NULL, NULL, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(b.db, "INSERT INTO t (b) VALUES ('{\"n\":1}')", -1,
+                           &b.insert, NULL) != SQLITE_OK) {
+        fprintf(stderr, "durable: SQLite: %s\n", sqlite3_errmsg(b.db));
+        exit(1);
     }
-    close(fd);
-    return median(samples);
+    return b;
 }
+
+static void close_bare(bare *b)
+{
+    sqlite3_finalize(b->insert);
+    sqlite3_close(b->db);
+}
+
+static void commit_bare(bare *b, int rows)
+{
+    sqlite3_exec(b->db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    for (int i = 0; i < rows; i++) {
+        sqlite3_step(b->insert);
+        sqlite3_reset(b->insert);
+    }
+    sqlite3_exec(b->db, "COMMIT", NULL, NULL, NULL);
+}
+
+/* ---- one after the other ---- */
 
 static double call_ms(bench *b)
 {
@@ -143,7 +175,7 @@ static double call_ms(bench *b)
     for (int i = 0; i < SAMPLES; i++) {
         double from = ebb_monotonic_ms(b->rt);
         ebb_value *out = NULL;
-        if (ebb_call(b->rt, "bench.none", b->input, &out, &err) < 0)
+        if (ebb_call(b->rt, "none", b->input, &out, &err) < 0)
             die("call", &err);
         ebb_value_free(out);
         samples[i] = ebb_monotonic_ms(b->rt) - from;
@@ -151,23 +183,34 @@ static double call_ms(bench *b)
     return median(samples);
 }
 
-static double step_ms(bench *b)
+/* Steps of a task, a bare commit before each: their medians, and the rate. */
+static void one_run(bench *b, bare *sqlite, const char *task)
 {
-    static double samples[SAMPLES];
-    ebb_run *run = open_run(b, "one");
+    static double steps[SAMPLES], commits[SAMPLES];
+    ebb_run *run = open_run(b, task);
+    double sum = 0;
     char path[16];
 
     for (int i = 0; i < SAMPLES; i++) {
-        double from = ebb_monotonic_ms(b->rt);
+        double from = ebb_monotonic_ms(b->rt), then;
         size_t ended = b->ended;
+
+        commit_bare(sqlite, 1);
+        then = ebb_monotonic_ms(b->rt);
+        commits[i] = then - from;
         snprintf(path, sizeof path, "%d", i + 1);
-        start_step(b, run, path);
+        start_step(b, run, path, task);
         wait_for(b, &run, 1, ended + 1);
-        samples[i] = ebb_monotonic_ms(b->rt) - from;
+        steps[i] = ebb_monotonic_ms(b->rt) - then;
+        sum += steps[i];
     }
     ebb_run_close(run);
-    return median(samples);
+    printf("%s_ms %g\n%s_bare_ms %g\n", task, median(steps), task,
+           median(commits));
+    printf("%s_per_s %g\n", task, SAMPLES / sum * 1000);
 }
+
+/* ---- many at once ---- */
 
 /* Steps a second of many runs, each one step after the other. */
 static double steps_per_s(bench *b)
@@ -185,13 +228,23 @@ static double steps_per_s(bench *b)
         size_t ended = b->ended;
         snprintf(text, sizeof text, "%d", step);
         for (int i = 0; i < RUNS; i++)
-            start_step(b, runs[i], text);
+            start_step(b, runs[i], text, "none");
         wait_for(b, runs, RUNS, ended + RUNS);
     }
     from = ebb_monotonic_ms(b->rt) - from;
     for (int i = 0; i < RUNS; i++)
         ebb_run_close(runs[i]);
     return RUNS * STEPS_OF_A_RUN / from * 1000;
+}
+
+/* The same grouping of bare SQLite: two commits of a row for each run. */
+static double bare_per_s(const bench *b, bare *sqlite)
+{
+    double from = ebb_monotonic_ms(b->rt);
+
+    for (int step = 0; step < 2 * STEPS_OF_A_RUN; step++)
+        commit_bare(sqlite, RUNS);
+    return RUNS * STEPS_OF_A_RUN / (ebb_monotonic_ms(b->rt) - from) * 1000;
 }
 
 /* One run of many steps, from its opening to the last outcome. */
@@ -205,7 +258,7 @@ static double long_run_ms(const char *journal)
     for (int i = 0; i < LONG_STEPS; i += AT_ONCE) {
         for (int j = 0; j < AT_ONCE; j++) {
             snprintf(path, sizeof path, "%d", i + j + 1);
-            start_step(&b, run, path);
+            start_step(&b, run, path, "none");
         }
         wait_for(&b, &run, 1, b.ended + AT_ONCE);
     }
@@ -223,36 +276,29 @@ static long resident_mb(void)
     return usage.ru_maxrss / 1024;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    const char *state = getenv("EBB_STATE");
-    char dir[256], journal[300], command[300];
-    double fsync_p50, call, step, rate, first, again;
+    char journal[300];
+    double first, again;
+    bare sqlite;
     bench b;
 
-    snprintf(dir, sizeof dir, "%s/durable-XXXXXX",
-             state != NULL ? state : "/tmp");
-    if (mkdtemp(dir) == NULL)
-        return 1;
-    snprintf(journal, sizeof journal, "%s/journal.db", dir);
+    if (argc != 2)
+        return 2;
+    snprintf(journal, sizeof journal, "%s/journal.db", argv[1]);
+    sqlite = open_bare(argv[1]);
     b = open_bench(journal);
-    fsync_p50 = fsync_ms(&b, dir);
-    call = call_ms(&b);
-    step = step_ms(&b);
-    printf("fsync of 4 KiB           p50 %7.3f ms\n", fsync_p50);
-    printf("plain call               p50 %7.3f ms\n", call);
-    printf("durable step, 2 commits  p50 %7.3f ms  %.1f fsyncs\n", step,
-           step / fsync_p50);
-    rate = steps_per_s(&b);
-    printf("%d runs at once         %9.0f steps/s  %.1f steps a fsync\n",
-           RUNS, rate, rate * fsync_p50 / 1000);
+    printf("call_ms %g\n", call_ms(&b));
+    one_run(&b, &sqlite, "none");
+    one_run(&b, &sqlite, "read");
+    printf("many_per_s %g\n", steps_per_s(&b));
+    printf("many_bare_per_s %g\n", bare_per_s(&b, &sqlite));
     close_bench(&b);
+    close_bare(&sqlite);
     first = long_run_ms(journal);
     again = long_run_ms(journal);
-    printf("%d steps, %d at once %9.0f steps/s\n", LONG_STEPS, AT_ONCE,
-           LONG_STEPS / first * 1000);
-    printf("opened and replayed      %11.0f ms  %.0fx as fast, %ld MB\n",
-           again, first / again, resident_mb());
-    snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    return system(command) == 0 ? 0 : 1;
+    printf("long_per_s %g\n", LONG_STEPS / first * 1000);
+    printf("replay_ms %g\nreplay_steps %d\nresident_mb %ld\n", again,
+           LONG_STEPS, resident_mb());
+    return 0;
 }
