@@ -36,8 +36,9 @@ static bool was_killed(const ebb_journal_run *run, const char *id)
 }
 
 /*
- * Whether a creation without a result may have made one: no outcome, or an
- * error that says nothing about what the server did.
+ * Whether a creation without a result may have made one: no outcome, an error
+ * that says nothing about what the server did, or attempts before the last,
+ * of which its error says nothing either.
  */
 static bool may_have_made(const ebb_journal_step *step,
                           const ebb_value *outcome)
@@ -46,7 +47,7 @@ static bool may_have_made(const ebb_journal_step *step,
                                          "protocol", "server" };
     const char *code = ebb_value_find_string(outcome, "code");
 
-    if (step->seq == 0)
+    if (step->seq == 0 || step->attempts > 0)
         return true;
     for (size_t i = 0; code != NULL && i < sizeof codes / sizeof *codes; i++)
         if (strcmp(code, codes[i]) == 0)

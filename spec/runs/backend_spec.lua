@@ -124,6 +124,22 @@ describe("ebb runs show", function()
     assert.equal(0, status, err)
     assert.same({}, sandboxes(no_key))
   end)
+
+  it("lists what an attempt made whose answer was lost", function()
+    local lossy = scripted.start {
+      { on = "POST /v2/sandboxes", times = 1, act = "close" },
+      { on = "GET /v2/sandboxes", skip = 1, times = 3, status = 429 },
+    }
+    local env = account(lossy.url) .. " EBB_LIMITS=retry=5"
+    local _, status, err = runs:program("run --id kept " .. runs:write [[
+      e2b.createSandbox { idempotencyKey = "lost" }]], env)
+    assert.equal(1, status)
+    find(err, "HTTP 429")
+    local left = sandboxes(env)
+    assert.equal(1, #left)
+    assert.equal("running", left[1].status)
+    lossy:stop()
+  end)
 end)
 
 describe("a run in the cloud", function()
