@@ -101,7 +101,7 @@ local function maker(seed)
   end
 
   local function seconds()
-    return random(12) == 1 and random(9000) or random(80) / 20
+    return random(12) == 1 and random(300) or random(80) / 20
   end
 
   -- A function's text, whose end is shown.

@@ -16,9 +16,14 @@
 static ebb_journal_jobs waiting, answers;
 static ebb_journal *journal_here; /* a process has one */
 
+/* Those that nobody waits for are committed with the next that is. */
 bool sim_gate_waiting(void)
 {
-    return waiting.n > 0;
+    for (const ebb_journal_job *job = waiting.first; job != NULL;
+         job = job->next)
+        if (!job->patient)
+            return true;
+    return false;
 }
 
 int sim_gate_count(void)
@@ -43,17 +48,23 @@ static void move_first(ebb_journal_jobs *to, ebb_journal_jobs *from)
     to->n++;
 }
 
-/* The journal's thread does them. The lock is held when answers are added. */
+/* The journal's thread does them, in its own groups. */
 static void open_for_thread(ebb_journal *journal, int n)
 {
-    size_t expected;
+    const ebb_journal_job *last = NULL;
 
     pthread_mutex_lock(&journal->lock);
-    expected = journal->answers.n + (size_t)n;
-    for (; n > 0; n--)
+    for (; n > 0; n--) {
         move_first(&journal->queue, &waiting);
-    pthread_cond_broadcast(&journal->asked);
-    while (journal->answers.n < expected)
+        if (journal->queue.last->patient)
+            continue;
+        last = journal->queue.last;
+        journal->urgent++;
+    }
+    if (last != NULL)
+        pthread_cond_broadcast(&journal->asked);
+    /* It is freed when it is answered, which is up to this thread. */
+    while (last != NULL && !last->finished)
         pthread_cond_wait(&journal->told, &journal->lock);
     pthread_mutex_unlock(&journal->lock);
 }
@@ -123,18 +134,33 @@ static void open_here(ebb_journal *journal, int n)
         else
             ebb_journal_run_read(journal, group.first);
         add_answers(&group);
+        ebb_journal_wal_checkpoint(journal, true);
     }
     ebb_loop_defer_cancel(journal->loop, answer_all, NULL);
     if (ebb_loop_defer(journal->loop, answer_all, NULL) < 0)
         sim_fail("no memory for an answer");
 }
 
+/* The first n jobs, and more if nobody waits for any of them. */
+static int count_jobs(int n)
+{
+    int count = 0, urgent = 0;
+
+    if (n < 0)
+        return (int)waiting.n;
+    for (const ebb_journal_job *job = waiting.first;
+         job != NULL && (count < n || urgent == 0); job = job->next) {
+        count++;
+        urgent += !job->patient;
+    }
+    return urgent > 0 ? count : 0;
+}
+
 void sim_gate_open(int n)
 {
-    if (waiting.n == 0)
+    n = n == 0 ? 0 : count_jobs(n);
+    if (n == 0)
         return;
-    if (n < 0 || (size_t)n > waiting.n)
-        n = (int)waiting.n;
     if (sim_self->threaded && sim->broken == SIM_WHOLE)
         open_for_thread(journal_here, n);
     else

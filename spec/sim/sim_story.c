@@ -72,7 +72,8 @@ static sim_life *new_life(sim_fate fate, int moment)
     memset(life, 0, offsetof(sim_life, log));
     life->fate = fate;
     life->moment = moment;
-    life->threaded = sim_chance(THREADED_PERCENT);
+    life->threaded = sim_chance(THREADED_PERCENT) && fate != SIM_POWER &&
+                     fate != SIM_FULL; /* their disk knows one writer */
     sim_total->lives++;
     return life;
 }
