@@ -15,7 +15,7 @@ describe("a sandbox", function()
   teardown(function() s:stop() end)
 
   describe("that is killed", function()
-    it("has left nothing when the answer comes", function()
+    it("has left nothing when the answer comes (A11)", function()
       local before = #s:processes()
       local id = s:create().sandboxID
       assert.is_true(#s:processes() > before)
@@ -44,7 +44,8 @@ describe("a sandbox", function()
 
   describe("whose first process is killed from outside", function()
     for _, paused in ipairs { false, true } do
-      it("is gone, with the cause, " .. (paused and "paused" or "running"),
+      it("is gone, with the cause, " .. (paused and "paused" or "running")
+        .. " (A19)",
         function()
           local box = s:create()
           local path = s.state .. "/sandboxes/" .. box.sandboxID

@@ -36,14 +36,15 @@ describe("envd", function()
     server:request("DELETE", "/sandboxes/" .. box.sandboxID)
   end)
 
-  it("delivers output byte by byte, and all of it before the end", function()
-    local saw = play "exact"
-    assert.same({}, saw.wrong)
-    assert.equal("late\n", saw.late)
-    assert.same({ "start", "output", "end", "ok" }, saw.late_kinds)
-  end)
+  it("delivers output byte by byte, and all of it before the end (B09)",
+    function()
+      local saw = play "exact"
+      assert.same({}, saw.wrong)
+      assert.equal("late\n", saw.late)
+      assert.same({ "start", "output", "end", "ok" }, saw.late_kinds)
+    end)
 
-  it("does not deadlock on two full pipes and a slow reader", function()
+  it("does not deadlock on two full pipes and a slow reader (C01)", function()
     local saw = play "deadlock"
     assert.equal(200, saw.status)
     assert.equal(MIB + 4, saw.stdout)
@@ -52,7 +53,7 @@ describe("envd", function()
     assert.is_true(saw.s < 5, saw.s)
   end)
 
-  it("returns at once from a child that holds nothing", function()
+  it("returns at once from a child that holds nothing (C02)", function()
     local saw = play "background"
     assert.is_true(saw.quick < 2, saw.quick)
     assert.same({ "start", "output", "end", "ok" }, saw.detached)
@@ -63,7 +64,7 @@ describe("envd", function()
     assert.equal("eof\n", saw.stdin)
   end)
 
-  it("ends a command's group, and leaves what has left it", function()
+  it("ends a command's group, and leaves what has left it (A11)", function()
     local saw = play "groups"
     assert.same({ "0", "0", "0" }, saw.deadline)
     assert.equal(200, saw.status)

@@ -34,7 +34,7 @@ describe("a sandbox", function()
       assert.equal(409, body.code)
     end)
 
-    it("is only ever extended by connect", function()
+    it("is only ever extended by connect (A13)", function()
       local box = s:create { timeout = 1800 }
       local status, again = connect(box.sandboxID)
       assert.equal(200, status)
@@ -47,7 +47,7 @@ describe("a sandbox", function()
       assert.near(3600, seconds_left(box.sandboxID), 3)
     end)
 
-    it("is extended and shortened by timeout", function()
+    it("is extended and shortened by timeout (A13)", function()
       local id = s:create().sandboxID
       assert.equal(204, (post(id, "timeout", { timeout = 1000 })))
       assert.near(1000, seconds_left(id), 3)
@@ -55,7 +55,7 @@ describe("a sandbox", function()
       assert.near(90, seconds_left(id), 3)
     end)
 
-    it("is never shortened by refreshes", function()
+    it("is never shortened by refreshes (A13)", function()
       local id = s:create().sandboxID
       assert.equal(204, (post(id, "refreshes", { duration = 0 })))
       assert.near(300, seconds_left(id), 3)
@@ -64,7 +64,7 @@ describe("a sandbox", function()
       assert.equal(204, (post(id, "refreshes")))
     end)
 
-    it("keeps its end when it is looked at", function()
+    it("keeps its end when it is looked at (A13)", function()
       local id = s:create().sandboxID
       local before = info(id).endAt
       s:request("GET", "/v2/sandboxes")

@@ -58,7 +58,7 @@ describe("a service that starts where another one was", function()
       assert.equal("paused without memory", logs.logs[2].message)
     end)
 
-  it("takes it back after a crash as well", function()
+  it("takes it back after a crash as well (A19)", function()
     local id = s:create().sandboxID
     s:request("POST", "/sandboxes/" .. id .. "/pause", { memory = false })
     s:crash()
@@ -67,7 +67,7 @@ describe("a service that starts where another one was", function()
     assert.equal(204, (s:request("DELETE", "/sandboxes/" .. id)))
   end)
 
-  it("leaves no process and no directory of a crash", function()
+  it("leaves no process and no directory of a crash (A19)", function()
     local running, frozen = s:create().sandboxID, s:create().sandboxID
     s:request("POST", "/sandboxes/" .. frozen .. "/pause", {})
     local pids = s:processes()
@@ -89,7 +89,7 @@ describe("a service that starts where another one was", function()
   end)
 
   for _, signal in ipairs { "KILL", "TERM" } do
-    it("finds nothing of a create that SIG" .. signal .. " cut short",
+    it("finds nothing of a create that SIG" .. signal .. " cut short (A19)",
       function()
         for _, delay in ipairs { 0, 0.002, 0.005, 0.01, 0.02 } do
           os.execute(("curl -s -m 5 --unix-socket %s -d"

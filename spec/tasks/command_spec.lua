@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- runCommand on a real service.
 
+local system = require "system"
+
 local tasks = require "support.tasks"
 
 local t, box
@@ -45,6 +47,22 @@ describe("a command", function()
     assert.equal("1000000\n", run("wc -c", { stdin = long }).stdout.text)
     assert.equal(0, run("head -c 1", { stdin = long }).exitCode)
   end)
+
+  it("fills both pipes before it reads, and ends within a second (C01)",
+    function()
+      local best = math.huge
+      for _ = 1, 3 do -- other work may slow one of them
+        local began = system.monotime()
+        local got = run([[head -c 1048576 /dev/zero | tr '\0' o
+          head -c 1048576 /dev/zero | tr '\0' e >&2; read -r x; exit $x]],
+          { stdin = "7\n", maxOutputBytes = 1048576 })
+        best = math.min(best, system.monotime() - began)
+        assert.equal(7, got.exitCode)
+        assert.equal(("o"):rep(1048576), got.stdout.text)
+        assert.equal(("e"):rep(1048576), got.stderr.text)
+      end
+      assert.is_true(best < 1, best)
+    end)
 
   it("that does not exist is a result (D04)", function()
     local got = run "nosuchprogram"

@@ -112,17 +112,49 @@ describe("a sandbox's life", function()
     assert.equal("42", run.textResults[1].text)
   end)
 
-  it("is never shortened by what the tasks do", function()
+  it("is never shortened by what the tasks do (A13)", function()
     local box = t:call("createSandbox", { idempotencyKey = "long",
       timeoutMs = 1800000 })
     t.boxes[#t.boxes + 1] = box.sandboxId
-    local id = box.sandboxId
-    t:call("runCommand", { sandboxId = id, command = "true" })
-    t:call("readFile", { sandboxId = id, path = "/etc/passwd" })
-    t:call("resumeSandbox", { sandboxId = id })
+    local function still(what)
+      assert.equal(box.endAt, t:call("getSandbox",
+        { sandboxId = box.sandboxId }).endAt, what)
+    end
+    for _, row in ipairs { { "getSandbox" }, { "getSandboxLogs" },
+      { "getSandboxMetrics" }, { "listFiles", path = "/" },
+      { "runCommand", command = "true" }, { "runCode", code = "1" },
+      { "readFile", path = "/etc/passwd" }, { "resumeSandbox" },
+      { "resumeSandbox", timeoutMs = 1000 },
+      { "writeFiles", files = { { path = "x", content = "y" } } } } do
+      local input = { sandboxId = box.sandboxId }
+      for name, value in pairs(row) do
+        if name ~= 1 then input[name] = value end
+      end
+      t:call(row[1], input)
+      still(row[1])
+    end
     t:call("createSandbox", { idempotencyKey = "long" })
-    assert.equal(box.endAt, t:call("getSandbox", { sandboxId = id }).endAt)
+    t.ebb:run "sandbox list"
+    t.ebb:run("sandbox logs " .. box.sandboxId)
+    still "list"
   end)
+
+  it("is the server's default after a resume without timeoutMs (A13)",
+    function()
+      local box = t:call("createSandbox", { idempotencyKey = "woken",
+        timeoutMs = 1800000 }).sandboxId
+      t.boxes[#t.boxes + 1] = box
+      local function left()
+        return seconds_between(os.date "!%Y-%m-%dT%H:%M:%S.000Z",
+          t:call("getSandbox", { sandboxId = box }).endAt)
+      end
+      t:call("pauseSandbox", { sandboxId = box })
+      t:call("resumeSandbox", { sandboxId = box })
+      assert.near(300, left(), 5)
+      t:call("pauseSandbox", { sandboxId = box })
+      t:call("resumeSandbox", { sandboxId = box, timeoutMs = 900000 })
+      assert.near(900, left(), 5)
+    end)
 
   it("is woken by a task that needs it", function()
     local box = t:create "wake"

@@ -89,6 +89,8 @@ static bool is_dead(ebb_service *service, ebb_sandbox *s, ebb_err *err)
         return err->code == EBB_FILE_NOT_FOUND || err->code == EBB_PROTOCOL;
     kill_left(s);
     if (s->state != EBB_SANDBOX_PAUSED) {
+        ebb_table_add_grave(service, s->id,
+                            "the service that ran it was killed");
         ebb_err_set(err, EBB_SANDBOX_NOT_RUNNING,
                     "it ended with the service that ran it");
         return true;

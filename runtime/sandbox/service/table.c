@@ -110,8 +110,10 @@ void ebb_table_add(ebb_service *service, ebb_sandbox *sandbox)
     service->sandboxes_count++;
 }
 
-static void bury(ebb_graves *graves, const char *id, const char *cause)
+void ebb_table_add_grave(ebb_service *service, const char *id,
+                         const char *cause)
 {
+    ebb_graves *graves = service->graves;
     size_t at = graves->next;
 
     graves->next = (at + 1) % EBB_GRAVES_MAX;
@@ -132,7 +134,7 @@ void ebb_table_del(ebb_service *service, ebb_sandbox *sandbox,
     *link = sandbox->next;
     service->sandboxes_count--;
     if (cause != NULL)
-        bury(service->graves, sandbox->id, cause);
+        ebb_table_add_grave(service, sandbox->id, cause);
 }
 
 bool ebb_table_find_grave(const ebb_service *service, const char *id,

@@ -40,6 +40,10 @@ void ebb_table_add(ebb_service *service, ebb_sandbox *sandbox);
 void ebb_table_del(ebb_service *service, ebb_sandbox *sandbox,
                    const char *cause);
 
+/* The same of one that never was in it; cause is kept, not copied. */
+void ebb_table_add_grave(ebb_service *service, const char *id,
+                         const char *cause);
+
 /* When and why a sandbox that is gone ended; false if that is not known. */
 bool ebb_table_find_grave(const ebb_service *service, const char *id,
                           int64_t *ended_ms, const char **cause);
