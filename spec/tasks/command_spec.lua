@@ -103,7 +103,7 @@ describe("output", function()
 end)
 
 describe("a command's input", function()
-  it("is refused with its place when it is wrong", function()
+  it("is refused with its place when it is wrong (D04)", function()
     local err, status = t:fails("runCommand", input("ls",
       { cwd = "/nope" }))
     assert.equal("invalid_input", err.code)
@@ -112,6 +112,10 @@ describe("a command's input", function()
     err = t:fails("runCommand", input("ls", { user = "nobody-here" }))
     assert.equal("invalid_input", err.code)
     assert.truthy(err.message:find("nobody%-here"))
+    err = t:fails("runCommand", input("ls", { cwd = "/etc/passwd" }))
+    assert.equal("invalid_input", err.code)
+    assert.truthy(err.message:find("not a directory", 1, true))
+    assert.equal(0, run "".exitCode) -- to the shell nothing is a command
   end)
 
   it("is bounded where exec is", function()
@@ -141,6 +145,20 @@ describe("time", function()
     assert.equal("hi\n", err.details.stdout.text)
     assert.equal("at once\n",
       run("sleep 30 >/dev/null 2>&1 & echo at once").stdout.text)
+  end)
+
+  it("is not lost in a server, a here document or stdin (C02)", function()
+    local began = system.monotime()
+    assert.equal("a $b\n", run "cat > h <<'E'\na $b\nE\ncat h".stdout.text)
+    assert.equal("none 1\n",
+      run "read -r x; echo none $?; cat".stdout.text)
+    assert.equal("served\n", run([[
+      python3 -m http.server 8123 --bind 127.0.0.1 >/dev/null 2>&1 &
+      for i in $(seq 100); do
+        curl -s -o /dev/null 127.0.0.1:8123 && echo served && break
+        sleep 0.05
+      done]]).stdout.text)
+    assert.is_true(system.monotime() - began < 8)
   end)
 
   it("0 is no limit", function()
