@@ -29,11 +29,22 @@ struct lebb_group {
     lebb_call *call; /* in a run: its step */
     char *path;      /* and where that is */
     bool timed;      /* ebb.timeout: the step may end first, by its time */
+    bool closed;     /* nothing may be started or waited for any more */
 };
 
 static lebb_group *check_group(lua_State *L)
 {
     return luaL_checkudata(L, 1, GROUP_NAME);
+}
+
+/* Scripts never see a group; one that got it all the same is told. */
+static lebb_group *check_open(lua_State *L)
+{
+    lebb_group *group = check_group(L);
+
+    if (group->closed)
+        lebb_raise_code(L, EBB_INVALID_INPUT, "the group is closed");
+    return group;
 }
 
 /* The step of the group, asked for at once; its branches do not wait. */
@@ -112,7 +123,7 @@ static void child_ended(lua_State *L, lebb_branch *child)
 /* group:start(fn, ...) → its index */
 static int l_group_start(lua_State *L)
 {
-    lebb_group *group = check_group(L);
+    lebb_group *group = check_open(L);
     lebb_branch *child;
 
     lebb_check_callable(L, 2, "group:start", "function");
@@ -211,6 +222,7 @@ static int next_on(lua_State *L, int status, lua_KContext context)
     (void)context;
     stop_waiting(group);
     lebb_branch_check(L, group->sched->current);
+    check_open(L);
     if (is_answered(group))
         return report_answer(L, group);
     if (group->ended_first)
@@ -223,7 +235,7 @@ static int next_on(lua_State *L, int status, lua_KContext context)
 /* group:next() → index, ok, results… of the next to end; nil: all have */
 static int l_group_next(lua_State *L)
 {
-    lebb_group *group = check_group(L);
+    lebb_group *group = check_open(L);
 
     lua_settop(L, 1);
     if (is_answered(group))
@@ -246,6 +258,7 @@ static int decide_on(lua_State *L, int status, lua_KContext context)
     (void)context;
     stop_waiting(group);
     lebb_branch_check(L, group->sched->current);
+    check_open(L);
     if (!is_answered(group))
         return wait_for(L, group, group->sched->current, decide_on);
     if (lebb_step_failed(group->call))
@@ -264,7 +277,7 @@ static int decide_on(lua_State *L, int status, lua_KContext context)
  */
 static int l_group_decide(lua_State *L)
 {
-    lebb_group *group = check_group(L);
+    lebb_group *group = check_open(L);
 
     lua_settop(L, 3);
     luaL_checkinteger(L, 2);
@@ -312,6 +325,7 @@ static int l_group_close(lua_State *L)
     lebb_group *group = check_group(L);
     lebb_sched *s = group->sched;
 
+    group->closed = true;
     cancel_children(group);
     if (group->call && !is_answered(group))
         lebb_call_cancel(group->call, false);
@@ -326,11 +340,20 @@ static int l_group_close(lua_State *L)
     return close_on(L, LUA_OK, 0);
 }
 
-/* Collected without being closed: nobody hears of its functions' ends. */
+/*
+ * Collected without being closed: nobody hears of its functions' ends. Called
+ * by hand there may be a branch that waits; it is told.
+ */
 static int l_group_gc(lua_State *L)
 {
     lebb_group *group = check_group(L);
+    lebb_branch *waiter = group->waiter;
 
+    group->closed = true;
+    group->running = 0;
+    stop_waiting(group);
+    if (waiter)
+        lebb_branch_ready(waiter);
     cancel_children(group);
     for (lebb_branch *b = group->sched->first; b; b = b->next) {
         if (b->owner == group) {

@@ -69,7 +69,7 @@ describe("a durable run", function()
     assert.same({ "begun" }, (runs:counts()))
   end)
 
-  it("keeps the status of os.exit", function()
+  it("keeps the status of os.exit (C10)", function()
     local text = "ebb.step('one', os.time) os.exit(9)"
     assert.equal(9, select(2, runs:run("exits", text)))
     assert.equal(9, select(2, runs:run("exits", text)))
