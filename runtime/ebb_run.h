@@ -101,7 +101,8 @@ EBB_API void ebb_run_idle(ebb_run *run);
 /*
  * Commits the end: the result or the error object, which are borrowed. done
  * comes once, from the loop; err says why it could not be recorded
- * (EBB_REPLAY_MISMATCH: recorded steps were never asked for). A run that
+ * (EBB_REPLAY_MISMATCH: recorded steps were never asked for). -1, and the run
+ * goes on: EBB_LIMIT_EXCEEDED of more than 4,000,000 bytes as JSON. A run that
  * stopped (lost_ownership, journal, replay_mismatch) gives that error and
  * stays interrupted.
  */

@@ -38,19 +38,39 @@ static int commit(ebb_lua *lua, ebb_run_state state, const ebb_value *outcome,
     return -1;
 }
 
+static ebb_value *error_object(const ebb_err *err)
+{
+    ebb_value *object = ebb_value_object();
+
+    ebb_value_set(object, "code", ebb_value_text(ebb_code_name(err->code)));
+    ebb_value_set(object, "message", ebb_value_text(err->msg));
+    ebb_value_set(object, "retryable", ebb_value_bool(false));
+    return object;
+}
+
 /* What os.exit with a status other than 0 is in the journal. */
 static ebb_value *exit_object(int status)
 {
-    ebb_value *object = ebb_value_object(), *details = ebb_value_object();
+    ebb_value *object, *details = ebb_value_object();
     ebb_err err = { 0 };
 
     ebb_err_set(&err, EBB_SCRIPT, "os.exit(%d)", status);
+    object = error_object(&err);
     ebb_value_set(details, "exitStatus", ebb_value_int(status));
-    ebb_value_set(object, "code", ebb_value_text(ebb_code_name(err.code)));
-    ebb_value_set(object, "message", ebb_value_text(err.msg));
-    ebb_value_set(object, "retryable", ebb_value_bool(false));
     ebb_value_set(object, "details", details);
     return object;
+}
+
+/* What is too large to be kept is a failure that says so. */
+static int commit_too_large(ebb_lua *lua, ebb_err *why)
+{
+    ebb_value *object = error_object(why);
+    ebb_err err = { 0 };
+
+    if (commit(lua, EBB_RUN_FAILED, object, &err) < 0)
+        *why = err;
+    ebb_value_free(object);
+    return -1;
 }
 
 /* As it can be: the error of the run itself goes before the script's. */
@@ -85,6 +105,8 @@ int lebb_run_finish(ebb_lua *lua, int result, ebb_value **out, ebb_err *err)
     if (result < 0 && err->code == EBB_CANCELLED)
         state = EBB_RUN_CANCELLED;
     failed = commit(lua, state, made ? made : *out, &why);
+    if (failed && why.code == EBB_LIMIT_EXCEEDED)
+        failed = commit_too_large(lua, &why);
     ebb_value_free(made);
     return failed ? fail(out, err, &why) : result;
 }

@@ -110,7 +110,21 @@ void ebb_lua_detach(lua_State *L)
 
 /* ---- a state of ebb's own ---- */
 
-/* os.exit(status): upvalue 1 is the original, for a state that runs nothing. */
+/* What is raised there ends nothing but the finalizer. */
+static bool in_finalizer(lua_State *L)
+{
+    lua_Debug ar;
+
+    for (int level = 0; lua_getstack(L, level, &ar); level++)
+        if (lua_getinfo(L, "n", &ar) && ar.name &&
+            strcmp(ar.namewhat, "metamethod") == 0 &&
+            strcmp(ar.name, "__gc") == 0)
+            return true;
+    return false;
+}
+
+/* os.exit(status): upvalue 1 is the original, for a state that runs nothing. In
+ * a finalizer the branch goes on to where it waits next, and ends there. */
 static int l_os_exit(lua_State *L)
 {
     lebb_sched *s = lebb_sched_get(L);
@@ -126,7 +140,7 @@ static int l_os_exit(lua_State *L)
         s->exit_status = lua_isboolean(L, 1) && !lua_toboolean(L, 1);
     else
         s->exit_status = (int)(luaL_checkinteger(L, 1) & 0xff);
-    if (branch->cancel == LEBB_CANCEL_NONE)
+    if (branch->cancel == LEBB_CANCEL_NONE && !in_finalizer(L))
         branch->cancel = LEBB_CANCEL_DELIVERED;
     lebb_sched_cancel(s);
     return lebb_raise_code(L, EBB_CANCELLED, "os.exit(%d)", s->exit_status);

@@ -164,11 +164,13 @@ static int l_step_convert(lua_State *L)
     ebb_value **box =
         lebb_value_check(L, 1, "ebb.step: result", LEBB_VALUE_EXACT);
 
-    if (ebb_value_length(*box) > LEBB_STEP_BYTES_MAX)
+    size_t n = ebb_value_length(*box);
+
+    if (n > LEBB_STEP_BYTES_MAX)
         lebb_raise_code(L, EBB_LIMIT_EXCEEDED,
-                        "ebb.step: the result has more than %d bytes of JSON; "
-                        "keep it in a file and return its name",
-                        LEBB_STEP_BYTES_MAX);
+                        "ebb.step: the result has %zu bytes as JSON, at most "
+                        "%d are kept; write it to a file and return its name",
+                        n, LEBB_STEP_BYTES_MAX);
     *out = lebb_value_take(box);
     return 0;
 }

@@ -202,6 +202,27 @@ static void end_is_refused(void *context)
     flow->end_fn(flow->end_context, &flow->stop);
 }
 
+/* The end as the journal gets it; NULL: it has no room for that. */
+static char *end_text(const ebb_flow *flow, const ebb_value *value,
+                      ebb_err *err)
+{
+    size_t n = 0;
+    char *text = value != NULL ? ebb_value_write(value, EBB_WRITE_COMPACT, &n)
+                               : ebb_mem_dup("null");
+
+    if (text != NULL && n <= EBB_JOURNAL_JSON_BYTES_MAX)
+        return text;
+    if (text == NULL)
+        ebb_err_set(err, EBB_NO_MEMORY, "the end of run %s", flow->run->id);
+    else
+        ebb_err_set(err, EBB_LIMIT_EXCEEDED,
+                    "what run %s ended with has %zu bytes as JSON, at most %d "
+                    "are kept; write it to a file and return its name",
+                    flow->run->id, n, EBB_JOURNAL_JSON_BYTES_MAX);
+    ebb_mem_free(text);
+    return NULL;
+}
+
 int ebb_flow_end(ebb_flow *flow, ebb_journal_state state,
                  const ebb_value *value,
                  void (*done)(void *context, const ebb_err *err),
@@ -224,11 +245,9 @@ int ebb_flow_end(ebb_flow *flow, ebb_journal_state state,
                    ? 0
                    : ebb_err_set(err, EBB_NO_MEMORY, "end the run");
     }
-    text = value != NULL ? ebb_value_write(value, EBB_WRITE_COMPACT, NULL)
-                         : ebb_mem_dup("null");
+    text = end_text(flow, value, err);
     if (text == NULL)
-        return ebb_err_set(err, EBB_NO_MEMORY, "the end of run %s",
-                           flow->run->id);
+        return -1;
     ebb_crash_at(EBB_CRASH_RUN_END);
     flow->writing++;
     if (ebb_journal_end(flow->journal, &flow->run->claim, state, text, to,
