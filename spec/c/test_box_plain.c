@@ -118,6 +118,12 @@ static void limits_work_for_a_plain_user(void **state)
     works("spec/test_box_limits", "test_box_limits");
 }
 
+static void a_killed_start_leaves_nothing_of_a_plain_user(void **state)
+{
+    (void)state;
+    works("spec/test_box_left", "test_box_left");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +131,7 @@ int main(void)
         CASE(files_work_for_a_plain_user, "A09"),
         CASE(ends_and_freezes_work_for_a_plain_user, "A11"),
         CASE(limits_work_for_a_plain_user, "C24"),
+        cmocka_unit_test(a_killed_start_leaves_nothing_of_a_plain_user),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

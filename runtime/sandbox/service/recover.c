@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "sandbox/service/lifecycle.h"
+#include "sandbox/service/box/box.h"
 #include "sandbox/service/box/limits.h"
 #include "sandbox/service/state.h"
 #include "sandbox/service/table.h"
@@ -113,6 +114,7 @@ static void recover(ebb_service *service, const char *name)
         ebb_log_write(EBB_LOG_WARN, "sandbox %s: no memory, left alone", name);
         return;
     }
+    ebb_box_left_kill(s->dir);
     sweep_groups(name);
     dead = is_dead(service, s, &err);
     if (err.code == EBB_OK) {

@@ -3,6 +3,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "sandbox/service/box/process_stat.h"
 #include "sandbox/service/lifecycle.h"
 #include "sandbox/service/table.h"
 
@@ -15,7 +16,6 @@
 
 #define FORMAT          1
 #define FILE_BYTES_MAX  (4u << 20)
-#define STAT_TEXT_BYTES 1024
 
 static char *file_path(const ebb_sandbox *sandbox)
 {
@@ -210,21 +210,7 @@ int ebb_state_parse(ebb_sandbox *sandbox, ebb_err *err)
 /* Field 22 of /proc/PID/stat, after the name in parentheses (proc(5)). */
 uint64_t ebb_state_pid_start(pid_t pid)
 {
-    char path[64], text[STAT_TEXT_BYTES];
-    const char *p;
-    FILE *file;
-    size_t n;
-    int field;
+    ebb_process_stat stat;
 
-    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    file = pid > 0 ? fopen(path, "re") : NULL;
-    if (file == NULL)
-        return 0;
-    n = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[n] = '\0';
-    p = strrchr(text, ')');
-    for (field = 2; p != NULL && field < 22; field++)
-        p = strchr(p + 1, ' ');
-    return p != NULL ? strtoull(p, NULL, 10) : 0;
+    return ebb_process_stat_get(pid, &stat) == 0 ? stat.start : 0;
 }

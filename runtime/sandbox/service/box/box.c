@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "sandbox/service/box/box_parts.h"
+#include "sandbox/service/box/process_stat.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -86,21 +87,6 @@ static void on_inner(void *context, unsigned events)
     ebb_box_proceed(box);
 }
 
-/* The parent that /proc says a process has; 0 if there is none (any more). */
-static pid_t parent_of(pid_t pid)
-{
-    char path[64], text[1024];
-    const char *rest;
-    long parent = 0;
-
-    snprintf(path, sizeof path, "/proc/%ld", (long)pid);
-    if (ebb_cgroup_read_text(path, "stat", text, sizeof text) > 0 &&
-        (rest = strrchr(text, ')')) != NULL &&
-        sscanf(rest, ") %*c %ld", &parent) == 1)
-        return (pid_t)parent;
-    return 0;
-}
-
 /*
  * The number may be another process's by now; it is the right one if, once we
  * hold it, it is still bubblewrap's child. If not, bubblewrap is about to end.
@@ -108,8 +94,10 @@ static pid_t parent_of(pid_t pid)
 static void hold_pid(ebb_box *box, pid_t pid)
 {
     int fd = pid > 1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    ebb_process_stat stat;
 
-    if (fd >= 0 && parent_of(pid) != box->outer_pid)
+    if (fd >= 0 && (ebb_process_stat_get(pid, &stat) != 0 ||
+                    stat.parent != box->outer_pid))
         close_fd(&fd);
     if (fd < 0)
         return;

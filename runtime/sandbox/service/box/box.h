@@ -74,6 +74,20 @@ void ebb_box_free(ebb_box *box);
  */
 pid_t ebb_box_pid(const ebb_box *box);
 
+/*
+ * The file in a box's directory that names bubblewrap's process. It is written
+ * before that process may go on, so that a service which is killed at any
+ * moment of a start leaves no box that nobody knows.
+ */
+#define EBB_BOX_LEFT_NAME "started"
+
+/*
+ * Kills what a service that was killed has left of the box in dir, by that
+ * file, and waits for its end. Blocks for at most a few seconds; nothing to
+ * kill is fine.
+ */
+void ebb_box_left_kill(const char *dir);
+
 /* Stops or continues every process inside; done says how it went. */
 typedef void ebb_box_done_fn(void *context, const ebb_err *err);
 void ebb_box_freeze(ebb_box *box, ebb_box_done_fn *done, void *context);

@@ -22,6 +22,20 @@ static EBB_NORETURN void fail(const char *what)
     _exit(127);
 }
 
+/* Until the service has written down who this is; ends if it is gone. */
+static void wait_at_gate(const ebb_box_child *child)
+{
+    char go;
+    ssize_t n;
+
+    close(child->gate[1]);
+    do
+        n = read(child->gate[0], &go, 1);
+    while (n < 0 && errno == EINTR);
+    if (n != 1)
+        _exit(127);
+}
+
 /* dup2 clears close-on-exec, and no source is one of the places. */
 static void place_files(const ebb_box_child *child)
 {
@@ -89,6 +103,7 @@ void ebb_box_child_run(const ebb_box_child *child, bool born)
 {
     char *environment[] = { NULL };
 
+    wait_at_gate(child);
     place_files(child);
     close_range(EBB_BOX_CHILD_PID_FD + 1, ~0u, 0);
     setsid();

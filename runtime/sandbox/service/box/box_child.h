@@ -19,6 +19,7 @@
 typedef struct ebb_box_child {
     int null_fd, log_fd; /* standard input and output; standard error */
     int listen_fd, agent_fd, seccomp_fd, pid_fd;
+    int gate[2]; /* a pipe: a byte lets the child go on, its end ends it */
     uid_t uid;          /* to become, and the gid, if we are root */
     const char *hidden; /* a directory that uid cannot reach; NULL */
     const ebb_limits *limits;

@@ -144,7 +144,7 @@ static pid_t start_child(const ebb_box *box, const ebb_box_child *child)
     return pid;
 }
 
-static int launch(ebb_box *box, ebb_box_child *child, ebb_err *err)
+static int open_pipes(ebb_box *box, ebb_box_child *child, ebb_err *err)
 {
     int pid_pipe[2];
 
@@ -152,14 +152,51 @@ static int launch(ebb_box *box, ebb_box_child *child, ebb_err *err)
         return ebb_err_set_errno(err, EBB_SERVER, "make a pipe");
     box->pid_pipe = pid_pipe[0];
     child->pid_fd = raise_fd(pid_pipe[1]);
-    box->outer_pid = child->pid_fd < 0 ? -1 : start_child(box, child);
-    if (child->pid_fd >= 0)
-        close(child->pid_fd);
+    if (child->pid_fd < 0 || pipe2(child->gate, O_CLOEXEC) < 0)
+        return ebb_err_set_errno(err, EBB_LIMIT_EXCEEDED, "start bubblewrap");
+    return 0;
+}
+
+/*
+ * The child waits at its gate until its pid is in the box's directory: a
+ * service that is killed before leaves a child that ends, one that is killed
+ * later a box that the next service finds.
+ */
+static int start_recorded(ebb_box *box, ebb_box_child *child, ebb_err *err)
+{
+    int result = 0;
+
+    box->outer_pid = start_child(box, child);
     if (box->outer_pid < 0) {
         ebb_err_set_errno(err, EBB_LIMIT_EXCEEDED, "start bubblewrap");
         box->outer_pid = 0;
         return -1;
     }
+    if (ebb_box_left_write(box->dir, box->outer_pid, err) != 0)
+        result = -1;
+    else if (write(child->gate[1], "", 1) != 1)
+        result = ebb_err_set_errno(err, EBB_SERVER, "start bubblewrap");
+    return result;
+}
+
+static void close_pipes(const ebb_box_child *child)
+{
+    const int fds[] = { child->pid_fd, child->gate[0], child->gate[1] };
+
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+static int launch(ebb_box *box, ebb_box_child *child, ebb_err *err)
+{
+    int result = open_pipes(box, child, err);
+
+    if (result == 0)
+        result = start_recorded(box, child, err);
+    close_pipes(child); /* an unrecorded child ends by this */
+    if (result != 0)
+        return -1;
     box->outer_fd = (int)syscall(SYS_pidfd_open, box->outer_pid, 0);
     if (box->outer_fd < 0)
         return ebb_err_set_errno(err, EBB_UNSUPPORTED,
@@ -229,6 +266,8 @@ int ebb_box_launch(ebb_box *box, ebb_err *err)
                             .seccomp_fd = -1,
                             .listen_fd = -1,
                             .null_fd = -1,
+                            .pid_fd = -1,
+                            .gate = { -1, -1 },
                             .uid = box->config.uid,
                             .limits = &box->limits };
     ebb_box_command command = { .count = 0 };

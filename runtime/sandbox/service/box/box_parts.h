@@ -124,6 +124,11 @@ void ebb_box_etc_add(const char *root);
 /* Reads more of what bubblewrap says; false if there is nothing now. */
 bool ebb_box_pid_read(ebb_box *box);
 
+/* ---- what is left of it (box_left.c) ---- */
+
+/* Names bubblewrap's process in the box's directory. */
+int ebb_box_left_write(const char *dir, pid_t pid, ebb_err *err);
+
 /* ---- the end (box_end.c) ---- */
 
 /* Ends a box whose agent does not keep to the protocol, with a log line. */
