@@ -163,6 +163,10 @@ EBB_API int ebb_request_attempt(const ebb_request *request);
 EBB_API void ebb_request_finish(ebb_request *request, ebb_value *result);
 EBB_API void ebb_request_fail(ebb_request *request, const ebb_err *err,
                               ebb_value *details);
+/* As ebb_log; where the call is a step, also in the log of its run, with the
+ * number of the attempt. */
+EBB_API int ebb_request_log(const ebb_request *request, ebb_log_level level,
+                            const char *message, const ebb_value *fields);
 
 typedef struct ebb_task_config {
     const char *name;

@@ -2,7 +2,8 @@
 
 /* A host's own tasks: the same checks, retries and journal as the twelve. */
 
-#include "ebb_private.h"
+#include "ebb_op.h"
+#include "ebb_run_private.h"
 
 struct ebb_host_task {
     ebb_host_task *next;
@@ -45,6 +46,22 @@ void ebb_request_fail(ebb_request *request, const ebb_err *err,
 
     ebb_mem_free(request);
     ebb_attempt_fail(attempt, err, details);
+}
+
+int ebb_request_log(const ebb_request *request, ebb_log_level level,
+                    const char *message, const ebb_value *fields)
+{
+    const ebb_op *op = request->attempt->starter;
+    int result = 0;
+
+    if (op->run != NULL)
+        result = ebb_flow_log(op->run->flow,
+                              (ebb_journal_line){ .path = op->step->path,
+                                                  .attempt = op->number,
+                                                  .level = (int)level,
+                                                  .message = message },
+                              fields);
+    return ebb_log(op->rt, level, message, fields) | result;
 }
 
 static void cancel_request(ebb_attempt *attempt)

@@ -222,5 +222,9 @@ int ebb_run_end(ebb_run *run, ebb_run_state state, const ebb_value *outcome,
 int ebb_run_log(ebb_run *run, const char *path, ebb_log_level level,
                 const char *message, const ebb_value *fields)
 {
-    return ebb_flow_log(run->flow, path, (int)level, message, fields);
+    return ebb_flow_log(run->flow,
+                        (ebb_journal_line){ .path = path,
+                                            .level = (int)level,
+                                            .message = message },
+                        fields);
 }

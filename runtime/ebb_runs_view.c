@@ -186,6 +186,8 @@ static ebb_value *line_value(const ebb_journal_line *line)
 
     bad |= set_time(object, "at", line->at_ms);
     bad |= set_text(object, "step", line->path);
+    if (line->attempt > 0)
+        bad |= ebb_value_set(object, "attempt", ebb_value_int(line->attempt));
     bad |= set_text(object, "level",
                     ebb_log_level_name((ebb_log_level)line->level));
     bad |= set_text(object, "message", line->message);

@@ -120,6 +120,13 @@ static void child_ended(lua_State *L, lebb_branch *child)
         lebb_branch_ready(group->waiter);
 }
 
+lebb_branch *lebb_branch_waiter(const lebb_branch *branch)
+{
+    return branch->on_end == child_ended
+               ? ((const lebb_group *)branch->owner)->waiter
+               : NULL;
+}
+
 /* group:start(fn, ...) → its index */
 static int l_group_start(lua_State *L)
 {

@@ -134,6 +134,13 @@ static void request_ended(lua_State *L, lebb_branch *branch)
     fail_request(L, request);
 }
 
+ebb_request *lebb_branch_request(const lebb_branch *branch)
+{
+    while (branch && branch->on_end != request_ended)
+        branch = lebb_branch_waiter(branch);
+    return branch ? ((const lebb_request *)branch->owner)->request : NULL;
+}
+
 /* Makes the branch of the request at 1. */
 static int l_start_request(lua_State *L)
 {

@@ -3,7 +3,8 @@
  * ebb.log. In a durable run a line belongs to the step whose function writes
  * it, else to the step that comes next; it goes to stderr and the run's log
  * once for each execution of that step. So a resumed run counts what it wrote
- * before each step, and leaves out as many as the journal has.
+ * before each step, and leaves out as many as the journal has. What a task of
+ * the script writes has the number of its attempt.
  */
 #include <lauxlib.h>
 #include <string.h>
@@ -94,11 +95,16 @@ static int l_log(lua_State *L)
     const char *message = lebb_check_text(L, 2, "ebb.log", "message");
     const ebb_value *fields = NULL;
     ebb_run *run = lebb_durable_run(s->current);
+    ebb_request *request = lebb_branch_request(s->current);
     char path[LEBB_PATH_BYTES];
 
     if (!lua_isnoneornil(L, 3)) {
         luaL_checktype(L, 3, LUA_TTABLE);
         fields = *lebb_value_check(L, 3, "ebb.log", LEBB_VALUE_EXACT);
+    }
+    if (request) {
+        ebb_request_log(request, level, message, fields);
+        return 0;
     }
     if (run && !is_new(L, s->current, path))
         return 0;

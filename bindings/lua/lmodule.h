@@ -23,6 +23,12 @@ void lebb_add_json(lua_State *L);    /* ljson.c: json_encode, … */
 void lebb_requests_start(lua_State *L, lebb_sched *s);
 bool lebb_requests_waiting(const lebb_sched *s);
 
+/* The request that the branch, or one that it waits for, runs; or NULL. */
+ebb_request *lebb_branch_request(const lebb_branch *branch);
+
+/* lgroup.c: who waits for the branch's group; NULL: it is in none. */
+lebb_branch *lebb_branch_waiter(const lebb_branch *branch);
+
 /* The state or the runtime goes: no task of the script's runs any more. */
 void lebb_handlers_drop(lebb_sched *s);
 

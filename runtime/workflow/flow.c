@@ -339,12 +339,9 @@ int ebb_flow_set_backend(ebb_flow *flow, const char *backend, ebb_err *err)
                                    (ebb_journal_done){ NULL, NULL }, err);
 }
 
-int ebb_flow_log(ebb_flow *flow, const char *path, int level,
-                 const char *message, const ebb_value *fields)
+int ebb_flow_log(ebb_flow *flow, ebb_journal_line line,
+                 const ebb_value *fields)
 {
-    ebb_journal_line line = { .path = path,
-                              .level = level,
-                              .message = message };
     ebb_err ignored = { 0 };
     char *text = NULL;
     int result;

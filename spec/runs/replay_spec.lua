@@ -185,6 +185,45 @@ describe("a durable run", function()
       ["after 2"] = "3", ["after 3"] = "4", ["in a branch"] = "4.1/2" }, paths)
   end)
 
+  it("writes a task's lines once an attempt, with its number (B16)", function()
+    local text = [[
+      local flaky = ebb.task { name = "spec.flaky", class = "read",
+        run = function(input, attempt)
+          count("attempt " .. attempt)
+          ebb.log("info", "begun")
+          ebb.parallel { function() ebb.sleep(0.001) ebb.log("warn", "in") end }
+          if attempt < 3 then
+            error { code = "network", message = "no luck", retryable = true }
+          end
+          return attempt
+        end }
+      ebb.log("info", "before")
+      local n = flaky {}
+      ebb.log("info", "after")
+      ebb.step("last", function() return 1 end)
+      return n]]
+    -- The second execution goes on with the second attempt (the first had
+    -- failed and was recorded), the third with what is recorded of all.
+    local crashes = { "attempt-done:1", "outcome-done:2" }
+    local env = "EBB_LIMITS=retry=5,jitter=0 EBB_CRASH="
+    local words = "run --id flaky " .. runs:write(text)
+    for _, crash in ipairs(crashes) do
+      assert.equal(durable.KILLED, select(2, runs:words(words, env .. crash)))
+    end
+    local out, status, err = runs:words(words)
+    assert.equal(0, status, err)
+    assert.equal("3\n", out)
+    assert.same({ "attempt 1", "attempt 2", "attempt 3" }, (runs:counts()))
+    local lines = {}
+    for _, line in ipairs(require "cjson".decode((runs:words
+      "runs show flaky --json")).log) do
+      lines[#lines + 1] = ("%s %s %d"):format(line.step, line.message,
+        line.attempt or 0)
+    end
+    assert.same({ "1 before 0", "1 begun 1", "1 in 1", "1 begun 2", "1 in 2",
+      "1 begun 3", "1 in 3", "2 after 0" }, lines)
+  end)
+
   it("survives a sleep", function()
     local text = [[
       print(ebb.step("before", function() return os.time() end))
