@@ -54,7 +54,7 @@ static int write_run(journal_rig *rig, int out)
 }
 
 /* As `make test`: 8 x 100; EBB_JOURNAL_PROCESSES=16 EBB_JOURNAL_STEPS=500. */
-static void many_processes_on_one_file_lose_nothing(void **state)
+static void many_processes_on_one_file_lose_nothing_a17(void **state)
 {
     journal_rig *rig = *state;
     int processes = number("EBB_JOURNAL_PROCESSES", 8);
@@ -240,7 +240,7 @@ static void reading_goes_on_while_another_writes(void **state)
 }
 
 /* The whole 30 s, once: only where there is time for it. */
-static void a_lock_held_too_long_is_said(void **state)
+static void a_lock_held_too_long_is_said_a17(void **state)
 {
     journal_rig *rig = *state;
     ebb_journal_run *run;
@@ -262,7 +262,7 @@ static void a_lock_held_too_long_is_said(void **state)
 }
 
 /* A long reader holds checkpoints up; writing goes on. */
-static void a_long_reader_loses_nobody_anything(void **state)
+static void a_long_reader_loses_nobody_anything_a17(void **state)
 {
     journal_rig *rig = *state;
     ebb_journal_run *run = rig_claim(rig, "r");
@@ -288,13 +288,13 @@ static void a_long_reader_loses_nobody_anything(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(many_processes_on_one_file_lose_nothing),
+        T(many_processes_on_one_file_lose_nothing_a17),
         T(a_writer_killed_anywhere_has_what_was_answered),
         T(a_lock_held_elsewhere_does_not_stop_the_loop),
         T(closing_does_not_wait_for_a_lock_held_elsewhere),
         T(reading_goes_on_while_another_writes),
-        T(a_lock_held_too_long_is_said),
-        T(a_long_reader_loses_nobody_anything),
+        T(a_lock_held_too_long_is_said_a17),
+        T(a_long_reader_loses_nobody_anything_a17),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,14 +156,14 @@ static void lose_power_everywhere(journal_rig *rig, losses *l)
     rig_open(rig);
 }
 
-static void power_loss_leaves_every_answered_row(void **state)
+static void power_loss_leaves_every_answered_row_a18(void **state)
 {
     losses l = { .steps_n = 16, .bytes = 200, .every = 1, .seed = 1 };
 
     lose_power_everywhere(*state, &l);
 }
 
-static void power_loss_in_a_checkpoint_leaves_them_too(void **state)
+static void power_loss_in_a_checkpoint_leaves_them_too_a18(void **state)
 {
     losses l = { .steps_n = 40, .bytes = 250000, .every = 97, .seed = 2 };
 
@@ -283,7 +283,7 @@ static void fails_then_goes_on(journal_rig *rig, int *fault, int code,
     ebb_journal_run_free(run);
 }
 
-static void a_full_disk_is_said_and_nothing_is_half_written(void **state)
+static void a_full_disk_is_said_and_nothing_is_half_written_a17(void **state)
 {
     fails_then_goes_on(*state, &vfs_world.fail_writes, SQLITE_FULL,
                        "disk is full; free some space");
@@ -361,12 +361,12 @@ static void one_too_large_for_the_disk_does_not_stop_the_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(power_loss_leaves_every_answered_row),
-        T(power_loss_in_a_checkpoint_leaves_them_too),
+        T(power_loss_leaves_every_answered_row_a18),
+        T(power_loss_in_a_checkpoint_leaves_them_too_a18),
         T(what_has_gathered_is_one_commit),
         T(each_lone_write_is_synced),
         T(a_failing_job_does_not_fail_its_group),
-        T(a_full_disk_is_said_and_nothing_is_half_written),
+        T(a_full_disk_is_said_and_nothing_is_half_written_a17),
         T(a_write_error_is_said),
         T(a_sync_error_is_said),
         T(a_disk_that_turned_read_only_is_said),

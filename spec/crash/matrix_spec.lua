@@ -18,7 +18,7 @@ describe("on the scripted server, a run that is killed", function()
   setup(function() world = crash.open "scripted" end)
   teardown(function() world:close() end)
 
-  it("at any point ends as if it had not been", function()
+  it("at any point ends as if it had not been (A03)", function()
     local total = 0
     for _, script in ipairs(SCRIPTS) do
       passes[script] = world:singles(script)

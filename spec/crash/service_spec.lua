@@ -13,7 +13,7 @@ describe("on the local service, a run that is killed", function()
   teardown(function() world:close() end)
 
   for _, script in ipairs(SCRIPTS) do
-    it("at any point ends as if it had not been: " .. script, function()
+    it("at any point ends as if it had not been (A03): " .. script, function()
       print(("# %s: %d single points"):format(script,
         #world:singles(script)))
     end)

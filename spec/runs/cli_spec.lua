@@ -153,7 +153,7 @@ describe("ebb runs", function()
     find(err, "no run is interrupted")
   end)
 
-  it("does not resume a run for ever that kills its process", function()
+  it("does not resume a run for ever that kills its process (C21)", function()
     local _, status = runs:run("s", "ebb.sleep(0)",
       { crash = "run-opened:1" })
     assert.equal(durable.KILLED, status)

@@ -3,6 +3,7 @@
 -- of which nobody knows whether they happened.
 
 local durable = require "support.durable"
+local scripted = require "support.scripted"
 
 local runs
 
@@ -16,7 +17,7 @@ local two = [[
   return "both"]]
 
 describe("a script that no longer fits", function()
-  it("is told both sides; nothing is executed, a good one goes on",
+  it("is told both sides; nothing is executed, a good one goes on (A04)",
     function()
       assert.equal(durable.KILLED, select(2, runs:run("edited", two,
         { crash = "outcome-done:1" })))
@@ -66,7 +67,7 @@ describe("a script that no longer fits", function()
     assert.truthy(err:find("first", 1, true), err)
   end)
 
-  it("may have new steps after the recorded ones", function()
+  it("may have new steps after the recorded ones (A04)", function()
     assert.equal(durable.KILLED, select(2, runs:run("more", two,
       { crash = "outcome-done:2" })))
     local out, status, err = runs:run("more", [[
@@ -77,7 +78,7 @@ describe("a script that no longer fits", function()
     assert.equal("third", out)
   end)
 
-  it("is a mismatch when the order of keys was raw", function()
+  it("is a mismatch when the order of keys was raw (A05)", function()
     local text = [[
       local seen, order = {}, {}
       for i = 1, 2 do seen[{}] = i end
@@ -92,6 +93,53 @@ describe("a script that no longer fits", function()
   end)
 end)
 
+describe("a script whose tasks changed their order or their input", function()
+  local server
+  before_each(function() server = scripted.start() end)
+  after_each(function() server:stop() end)
+
+  local get = "e2b.getSandbox { sandboxId = 'ibox' }\n"
+  local read = "e2b.readFile { sandboxId = 'ibox', path = '/tmp/a.txt' }\n"
+  local other = "e2b.readFile { sandboxId = 'ibox', path = '/tmp/b.txt' }\n"
+
+  local function run(id, text, env)
+    local words = ("run --id %s %s"):format(id, runs:write(text))
+    return runs:program(words, ("EBB_LOCAL= E2B_API_URL=%s "
+      .. "E2B_SANDBOX_URL=%s E2B_API_KEY=e2b_%s %s"):format(server.url,
+      server.url, ("0"):rep(40), env or ""))
+  end
+
+  local function steps(id)
+    return require "cjson".decode((runs:program("runs show --json "
+      .. id))).steps
+  end
+
+  -- Recorded: get, read. Asked for: the text; refused at the step with a name.
+  local function refused(id, text, path, recorded, asked)
+    assert.equal(durable.KILLED, select(2, run(id, get .. read,
+      "EBB_CRASH=outcome-done:2")))
+    local before, sent = steps(id), #server:requests()
+    assert.equal(2, #before)
+    local _, status, err = run(id, text)
+    assert.equal(5, status, err)
+    local digest = before[tonumber(path)].inputDigest:sub(1, 8)
+    for _, part in ipairs { "step " .. path, recorded, asked, digest } do
+      assert.truthy(err:find(part, 1, true), part .. " in " .. err)
+    end
+    assert.equal(sent, #server:requests())
+    assert.same(before, steps(id))
+    _, status, err = run(id, get .. read)
+    assert.equal(0, status, err)
+    assert.same(before, steps(id))
+  end
+
+  it("is told which step, what was recorded and what is asked (A04)",
+    function()
+      refused("order", read .. get, "1", "e2b.getSandbox", "e2b.readFile")
+      refused("input", get .. other, "2", "/tmp/a.txt", "/tmp/b.txt")
+    end)
+end)
+
 describe("a step of which nobody knows", function()
   local text = [[
     local ok, e = pcall(ebb.step, "pay", function() return count "paid" end)
@@ -100,7 +148,7 @@ describe("a step of which nobody knows", function()
     ebb.step("after", function() return count "after" end)
     return ok and "paid" or e.code]]
 
-  it("raises outcome_unknown, which the script can catch", function()
+  it("raises outcome_unknown, which the script can catch (A03)", function()
     assert.equal(durable.KILLED, select(2, runs:run("pay", text,
       { crash = "outcome:1" })))
     local out, status = runs:run("pay", text, { crash = "outcome:2" })

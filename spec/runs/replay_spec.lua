@@ -242,7 +242,7 @@ describe("a durable run", function()
 end)
 
 describe("determinism", function()
-  it("gives random numbers, times and orders again", function()
+  it("gives random numbers, times and orders again (A05)", function()
     local text = [[
       local function show(...)
         print(...)
@@ -282,6 +282,28 @@ describe("determinism", function()
     for id in whole:gmatch "%x+%-%x+%-4%x+%-%x+%-%x+" do
       assert.is_nil(seen[id])
       seen[id] = true
+    end
+  end)
+
+  it("fans out over the keys of a table in one order (A05)", function()
+    local text = [[
+      local keys = {}
+      for word in ("pear apple fig plum lime kiwi date quince"):gmatch "%a+" do
+        keys[word] = #word
+      end
+      for word in pairs(keys) do
+        ebb.step(word, function() return count(word) end)
+      end]]
+    local function fan_out(id)
+      assert.equal(durable.KILLED, select(2, runs:run(id, text,
+        { crash = "outcome-done:3" })))
+      local _, status, err = runs:run(id, text)
+      assert.equal(0, status, err)
+      return table.concat((runs:counts()), " ")
+    end
+    for n = 1, 50 do
+      assert.equal("apple date fig kiwi lime pear plum quince",
+        fan_out("fan" .. n))
     end
   end)
 
