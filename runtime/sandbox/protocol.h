@@ -43,6 +43,8 @@
  */
 
 #include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
 
 #define EBB_AGENT_VERSION 1u
 
@@ -116,3 +118,44 @@ typedef struct ebb_agent_entry {
 } ebb_agent_entry;
 
 _Static_assert(sizeof(ebb_agent_entry) == 32, "no padding in an entry");
+
+/* The control part of a message: room for its descriptors. */
+typedef union ebb_agent_control {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int) * EBB_AGENT_FDS_MAX)];
+} ebb_agent_control;
+
+/* Lets a message take descriptors along; control must live until it is sent. */
+static inline void ebb_agent_control_set(ebb_agent_control *control,
+                                         struct msghdr *message,
+                                         const int *fds, unsigned count)
+{
+    if (count == 0)
+        return;
+    memset(control, 0, sizeof *control);
+    message->msg_control = control->bytes;
+    message->msg_controllen = CMSG_SPACE(sizeof(int) * count);
+    control->header.cmsg_level = SOL_SOCKET;
+    control->header.cmsg_type = SCM_RIGHTS;
+    control->header.cmsg_len = CMSG_LEN(sizeof(int) * count);
+    memcpy(CMSG_DATA(&control->header), fds, sizeof(int) * count);
+}
+
+/* The descriptors that a received message brought; how many. */
+static inline unsigned ebb_agent_control_get(struct msghdr *message,
+                                             int fds[EBB_AGENT_FDS_MAX])
+{
+    struct cmsghdr *part = CMSG_FIRSTHDR(message);
+    unsigned count = 0;
+
+    for (; part != NULL; part = CMSG_NXTHDR(message, part)) {
+        size_t n = part->cmsg_len - CMSG_LEN(0);
+
+        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS ||
+            n > sizeof(int) * EBB_AGENT_FDS_MAX)
+            continue;
+        memcpy(fds, CMSG_DATA(part), n);
+        count = (unsigned)(n / sizeof(int));
+    }
+    return count;
+}

@@ -18,12 +18,30 @@ static void die_in(rig *r, const char *path, const char *task,
         r->run = NULL;
         rig_run(r, "a");
         rig_ask(r, &answer, path, task, input);
-        for (int i = 0; i < 2000 && r->held == NULL; i++)
-            rig_turn(r);
+        for (int i = 0; i < RIG_TURNS_MAX && r->held == NULL; i++)
+            rig_turn(r); /* no assertion: this is no test's process */
         _exit(r->held != NULL ? 9 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(WEXITSTATUS(status), 9);
+}
+
+/* Asks and waits for the end, whose value is the caller's. */
+static void ask_whole(rig *r, rig_answer *answer, const char *path,
+                      const char *task, const char *input)
+{
+    rig_ask(r, answer, path, task, input);
+    rig_wait(r, answer);
+}
+
+/* The held call of step 1 goes on, and ends well. */
+static void finish_held(rig *r, rig_answer *answer)
+{
+    rig_wait_held(r);
+    rig_let_go(r);
+    rig_wait(r, answer);
+    assert_int_equal(answer->err.code, EBB_OK);
+    ebb_value_free(answer->out);
 }
 
 static void a_step_that_may_have_run_is_not_run_again(void **state)
@@ -57,13 +75,8 @@ static void force_runs_it_again(void **state)
     config.resume = config.force = true;
     assert_non_null(rig_try_run(r, &config, &err));
     rig_ask(r, &answer, "1", "test.none", "{\"n\":1,\"do\":\"hold\"}");
-    while (r->held == NULL)
-        rig_turn(r);
-    rig_let_go(r);
-    rig_wait(r, &answer);
-    assert_int_equal(answer.err.code, EBB_OK);
+    finish_held(r, &answer);
     assert_int_equal(r->executed[1], 2);
-    ebb_value_free(answer.out);
 }
 
 static void what_converges_runs_again(void **state)
@@ -74,12 +87,7 @@ static void what_converges_runs_again(void **state)
     die_in(r, "1", "test.lifecycle", "{\"n\":1,\"do\":\"hold\"}");
     rig_run(r, "a");
     rig_ask(r, &answer, "1", "test.lifecycle", "{\"n\":1,\"do\":\"hold\"}");
-    while (r->held == NULL)
-        rig_turn(r);
-    rig_let_go(r);
-    rig_wait(r, &answer);
-    assert_int_equal(answer.err.code, EBB_OK);
-    ebb_value_free(answer.out);
+    finish_held(r, &answer);
     assert_int_equal(r->executed[1], 2);
 }
 
@@ -106,8 +114,7 @@ static void the_retry_schedule_belongs_to_the_step(void **state)
     assert_true(WIFSIGNALED(status));
     assert_int_equal(r->executed[1], 2);
     rig_run(r, "a");
-    rig_ask(r, &answer, "1", "test.read", "{\"n\":1,\"fails\":99}");
-    rig_wait(r, &answer);
+    ask_whole(r, &answer, "1", "test.read", "{\"n\":1,\"fails\":99}");
     assert_int_equal(answer.err.code, EBB_NETWORK);
     assert_int_equal(r->executed[1], 4); /* 3 and 4, and no more */
     assert_int_equal(ebb_value_find_int(answer.out, "attempts", 0), 4);
@@ -116,13 +123,18 @@ static void the_retry_schedule_belongs_to_the_step(void **state)
 
 /* ---- mismatch ---- */
 
+static void call_two(rig *r, ebb_err *err)
+{
+    rig_call(r, "1", "test.none", "{\"n\":1,\"what\":\"tide\"}", err);
+    rig_call(r, "2", "test.read", "{\"n\":2}", err);
+}
+
 static void record_two(rig *r)
 {
     ebb_err err = { 0 };
 
     rig_run(r, "a");
-    rig_call(r, "1", "test.none", "{\"n\":1,\"what\":\"tide\"}", &err);
-    rig_call(r, "2", "test.read", "{\"n\":2}", &err);
+    call_two(r, &err);
     rig_again(r, "a");
 }
 
@@ -134,8 +146,7 @@ static void another_name_is_a_mismatch(void **state)
     ebb_err err = { 0 };
 
     record_two(r);
-    rig_ask(r, &answer, "1", "test.read", "{\"n\":2}");
-    rig_wait(r, &answer);
+    ask_whole(r, &answer, "1", "test.read", "{\"n\":2}");
     assert_int_equal(answer.err.code, EBB_REPLAY_MISMATCH);
     assert_non_null(strstr(answer.err.msg, "step 1: test.none"));
     assert_non_null(strstr(answer.err.msg, "test.read"));
@@ -152,8 +163,7 @@ static void another_name_is_a_mismatch(void **state)
     assert_int_equal(rig_end(r, EBB_RUN_DONE, NULL).code,
                      EBB_REPLAY_MISMATCH);
     rig_again(r, "a");
-    rig_call(r, "1", "test.none", "{\"n\":1,\"what\":\"tide\"}", &err);
-    rig_call(r, "2", "test.read", "{\"n\":2}", &err);
+    call_two(r, &err);
     assert_int_equal(rig_end(r, EBB_RUN_DONE, NULL).code, EBB_OK);
     assert_int_equal(r->executed[1] + r->executed[2], 2);
 }
@@ -165,8 +175,7 @@ static void another_input_is_shown_as_a_diff(void **state)
     const ebb_value *diff;
 
     record_two(r);
-    rig_ask(r, &answer, "1", "test.none", "{\"n\":1,\"what\":\"ebb\"}");
-    rig_wait(r, &answer);
+    ask_whole(r, &answer, "1", "test.none", "{\"n\":1,\"what\":\"ebb\"}");
     assert_int_equal(answer.err.code, EBB_REPLAY_MISMATCH);
     diff = ebb_value_find(ebb_value_find(answer.out, "details"), "diff");
     assert_int_equal(ebb_value_size(diff), 1);
@@ -191,15 +200,13 @@ static void numbers_that_differ_name_time_and_random(void **state)
     rig_answer answer;
 
     record_two(r);
-    rig_ask(r, &answer, "1", "test.none", "{\"n\":7,\"what\":\"tide\"}");
-    rig_wait(r, &answer);
+    ask_whole(r, &answer, "1", "test.none", "{\"n\":7,\"what\":\"tide\"}");
     assert_non_null(strstr(ebb_value_find_string(answer.out, "hint"),
                            "random"));
     ebb_value_free(answer.out);
     rig_again(r, "a");
     ebb_run_note_raw_order(r->run);
-    rig_ask(r, &answer, "1", "test.none", "{\"n\":7,\"what\":\"tide\"}");
-    rig_wait(r, &answer);
+    ask_whole(r, &answer, "1", "test.none", "{\"n\":7,\"what\":\"tide\"}");
     assert_non_null(strstr(ebb_value_find_string(answer.out, "hint"),
                            "pairs"));
     ebb_value_free(answer.out);
@@ -212,8 +219,7 @@ static void a_step_left_out_is_a_mismatch(void **state)
     ebb_err err = { 0 };
 
     record_two(r);
-    rig_ask(r, &answer, "7", "test.none", "{\"n\":7}");
-    rig_wait(r, &answer);
+    ask_whole(r, &answer, "7", "test.none", "{\"n\":7}");
     assert_int_equal(answer.err.code, EBB_REPLAY_MISMATCH);
     assert_non_null(strstr(answer.err.msg, "step 7"));
     ebb_value_free(answer.out);
@@ -231,8 +237,7 @@ static void new_steps_at_the_end_are_fine(void **state)
     ebb_err err = { 0 };
 
     record_two(r);
-    rig_call(r, "1", "test.none", "{\"n\":1,\"what\":\"tide\"}", &err);
-    rig_call(r, "2", "test.read", "{\"n\":2}", &err);
+    call_two(r, &err);
     assert_int_equal(rig_call(r, "3", "test.none", "{\"n\":3}", &err), 3);
 }
 
@@ -247,8 +252,7 @@ static void a_cancelled_step_is_recorded_as_the_script_saw_it(void **state)
 
     rig_run(r, "a");
     op = rig_ask(r, &answer, "1", "test.none", "{\"n\":1,\"do\":\"hold\"}");
-    while (r->held == NULL)
-        rig_turn(r);
+    rig_wait_held(r);
     ebb_cancel(op);
     rig_wait(r, &answer);
     assert_int_equal(answer.err.code, EBB_CANCELLED);
@@ -312,19 +316,13 @@ static void closing_with_a_call_in_flight_records_nothing(void **state)
 
     rig_run(r, "a");
     rig_ask(r, &answer, "1", "test.read", "{\"n\":1,\"do\":\"hold\"}");
-    while (r->held == NULL)
-        rig_turn(r);
+    rig_wait_held(r);
     rig_again(r, "a");
     assert_true(answer.ended);
     assert_int_equal(answer.err.code, EBB_CANCELLED);
     ebb_value_free(answer.out);
     rig_ask(r, &answer, "1", "test.read", "{\"n\":1,\"do\":\"hold\"}");
-    while (r->held == NULL)
-        rig_turn(r);
-    rig_let_go(r);
-    rig_wait(r, &answer);
-    assert_int_equal(answer.err.code, EBB_OK);
-    ebb_value_free(answer.out);
+    finish_held(r, &answer);
 }
 
 /* ---- the journal fails ---- */

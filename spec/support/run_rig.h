@@ -241,6 +241,14 @@ static inline void rig_wait(rig *r, const rig_answer *answer)
     assert_true(answer->ended);
 }
 
+/* Until a call whose input says "hold" is executing. */
+static inline void rig_wait_held(rig *r)
+{
+    for (int i = 0; i < RIG_TURNS_MAX && r->held == NULL; i++)
+        rig_turn(r);
+    assert_non_null(r->held);
+}
+
 static inline void rig_ended(void *context, const ebb_err *err)
 {
     rig_done(context, NULL, err);

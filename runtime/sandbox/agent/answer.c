@@ -11,10 +11,7 @@
 void ebb_agent_send(ebb_agent *agent, const ebb_agent_head *head,
                     const void *text, const int *fds, unsigned fds_count)
 {
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int) * EBB_AGENT_FDS_MAX)];
-    } control;
+    ebb_agent_control control;
     struct iovec parts[2];
     struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
     ssize_t sent;
@@ -26,15 +23,7 @@ void ebb_agent_send(ebb_agent *agent, const ebb_agent_head *head,
     parts[0].iov_len = sizeof *head;
     memcpy(&parts[1].iov_base, &text, sizeof(void *));
     parts[1].iov_len = head->bytes;
-    if (fds_count > 0) {
-        memset(&control, 0, sizeof control);
-        message.msg_control = control.bytes;
-        message.msg_controllen = CMSG_SPACE(sizeof(int) * fds_count);
-        control.header.cmsg_level = SOL_SOCKET;
-        control.header.cmsg_type = SCM_RIGHTS;
-        control.header.cmsg_len = CMSG_LEN(sizeof(int) * fds_count);
-        memcpy(CMSG_DATA(&control.header), fds, sizeof(int) * fds_count);
-    }
+    ebb_agent_control_set(&control, &message, fds, fds_count);
     do
         sent = sendmsg(agent->socket_fd, &message, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);

@@ -20,27 +20,10 @@
 /* Requests handled before the children and the listener are looked at. */
 #define REQUESTS_PER_TURN_MAX 64
 
-static void take_fds(struct msghdr *message, ebb_agent_request *request)
-{
-    struct cmsghdr *part = CMSG_FIRSTHDR(message);
-
-    for (; part != NULL; part = CMSG_NXTHDR(message, part)) {
-        size_t n = part->cmsg_len - CMSG_LEN(0);
-
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
-            continue;
-        memcpy(request->fds, CMSG_DATA(part), n);
-        request->fds_count = (unsigned)(n / sizeof(int));
-    }
-}
-
 /* 1: a request; 0: none now; -1: the connection is over. */
 static int receive(ebb_agent *agent, char *bytes, ebb_agent_request *request)
 {
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int) * EBB_AGENT_FDS_MAX)];
-    } control;
+    ebb_agent_control control;
     struct iovec part = { bytes, EBB_AGENT_MESSAGE_BYTES_MAX };
     struct msghdr message = { .msg_iov = &part,
                               .msg_iovlen = 1,
@@ -52,8 +35,7 @@ static int receive(ebb_agent *agent, char *bytes, ebb_agent_request *request)
 
     if (n < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -1;
-    request->fds_count = 0;
-    take_fds(&message, request);
+    request->fds_count = ebb_agent_control_get(&message, request->fds);
     if ((size_t)n < sizeof *head || (message.msg_flags & MSG_TRUNC))
         return -1;
     memcpy(head, bytes, sizeof *head);

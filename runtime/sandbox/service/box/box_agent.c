@@ -10,12 +10,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The control part of a message with descriptors. */
-typedef union control {
-    struct cmsghdr header;
-    char bytes[CMSG_SPACE(sizeof(int) * EBB_AGENT_FDS_MAX)];
-} control;
-
 /* A message as received; the descriptors are closed unless taken. */
 typedef struct incoming {
     ebb_agent_head head;
@@ -102,22 +96,14 @@ void ebb_box_requests_end(ebb_box *box)
 static int send_now(int socket_fd, const void *bytes, size_t n,
                     const int *fds, unsigned fds_count)
 {
-    control c;
+    ebb_agent_control c;
     struct iovec part = { .iov_len = n };
     struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
     ssize_t sent;
 
     /* sendmsg only reads; its struct knows no const. */
     memcpy(&part.iov_base, &bytes, sizeof bytes);
-    if (fds_count > 0) {
-        memset(&c, 0, sizeof c);
-        message.msg_control = c.bytes;
-        message.msg_controllen = CMSG_SPACE(sizeof(int) * fds_count);
-        c.header.cmsg_level = SOL_SOCKET;
-        c.header.cmsg_type = SCM_RIGHTS;
-        c.header.cmsg_len = CMSG_LEN(sizeof(int) * fds_count);
-        memcpy(CMSG_DATA(&c.header), fds, sizeof(int) * fds_count);
-    }
+    ebb_agent_control_set(&c, &message, fds, fds_count);
     do
         sent = sendmsg(socket_fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (sent < 0 && errno == EINTR);
@@ -239,25 +225,10 @@ void ebb_box_request_start(ebb_box *box, ebb_box_request *request,
 
 /* ---- receiving ---- */
 
-static void take_fds(struct msghdr *message, incoming *in)
-{
-    struct cmsghdr *part = CMSG_FIRSTHDR(message);
-
-    for (; part != NULL; part = CMSG_NXTHDR(message, part)) {
-        size_t n = part->cmsg_len - CMSG_LEN(0);
-
-        if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS ||
-            n > sizeof in->fds)
-            continue;
-        memcpy(in->fds, CMSG_DATA(part), n);
-        in->fds_count = (unsigned)(n / sizeof(int));
-    }
-}
-
 /* 1: a message, 0: none now, -1: the end, -2: not a message of ours. */
 static int receive(ebb_box *box, char *bytes, incoming *in)
 {
-    control c;
+    ebb_agent_control c;
     struct iovec part = { bytes, EBB_AGENT_MESSAGE_BYTES_MAX };
     struct msghdr message = { .msg_iov = &part,
                               .msg_iovlen = 1,
@@ -269,7 +240,7 @@ static int receive(ebb_box *box, char *bytes, incoming *in)
     in->fds_count = 0;
     if (n < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -1;
-    take_fds(&message, in);
+    in->fds_count = ebb_agent_control_get(&message, in->fds);
     if (n == 0)
         return -1;
     if ((size_t)n < sizeof in->head ||

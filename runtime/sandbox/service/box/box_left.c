@@ -79,7 +79,7 @@ static int pin(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-static void send(int pidfd, int signum)
+static void signal_to(int pidfd, int signum)
 {
     (void)syscall(SYS_pidfd_send_signal, pidfd, signum, NULL, 0);
 }
@@ -96,7 +96,7 @@ static void stop(int pidfd, pid_t pid)
 {
     ebb_process_stat stat;
 
-    send(pidfd, SIGSTOP);
+    signal_to(pidfd, SIGSTOP);
     for (int i = 0; i < STOP_WAIT_MS; i++) {
         if (ebb_process_stat_get(pid, &stat) != 0 || stat.state == 'T' ||
             stat.state == 'Z')
@@ -159,7 +159,7 @@ static void kill_inner(pid_t outer, const char *dir)
 
         if (fd < 0)
             continue;
-        send(fd, SIGKILL);
+        signal_to(fd, SIGKILL);
         wait_gone(fd);
         close(fd);
     }
@@ -187,7 +187,7 @@ void ebb_box_left_kill(const char *dir)
     kill_inner(pid, dir);
     if (fd < 0)
         return;
-    send(fd, SIGKILL);
+    signal_to(fd, SIGKILL);
     wait_gone(fd);
     close(fd);
 }
