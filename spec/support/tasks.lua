@@ -7,6 +7,9 @@
 --   local box = t:create "key"
 --   local result = t:call("runCommand", { sandboxId = box, command = "ls" })
 --   local err, status = t:fails("runCommand", { sandboxId = box })
+--   local on = t:on(box) -- the tasks that take one thing and more
+--   on.run("pwd", { cwd = "/tmp" }) -- also code, write, read
+--   err = on.fails.read "nope"
 --   t:close()
 --
 -- Inputs are tables for cjson; results and errors are what it decodes.
@@ -80,6 +83,29 @@ function methods:create(key)
   local box = self:call("createSandbox", { idempotencyKey = key })
   self.boxes[#self.boxes + 1] = box.sandboxId
   return box.sandboxId
+end
+
+local named = {
+  run = { "runCommand", "command" }, code = { "runCode", "code" },
+  write = { "writeFiles", "files" }, read = { "readFile", "path" },
+}
+
+function methods:on(box)
+  local on = { fails = {} }
+  for name, of in pairs(named) do
+    local function input(value, more)
+      local all = { sandboxId = box, [of[2]] = value }
+      for key, other in pairs(more or {}) do all[key] = other end
+      return all
+    end
+    on[name] = function(value, more)
+      return self:call(of[1], input(value, more))
+    end
+    on.fails[name] = function(value, more)
+      return self:fails(of[1], input(value, more))
+    end
+  end
+  return on
 end
 
 function methods:close()

@@ -5,25 +5,17 @@
 local cjson = require "cjson"
 local tasks = require "support.tasks"
 
-local t, box
+local t, box, on
 
 setup(function()
   t = tasks.open()
   box = t:create "bounds"
+  on = t:on(box)
 end)
 teardown(function() t:close() end)
 
-local function run(command, more)
-  local input = { sandboxId = box, command = command }
-  for name, value in pairs(more or {}) do input[name] = value end
-  return t:call("runCommand", input)
-end
-
-local function code(text, more)
-  local input = { sandboxId = box, code = text }
-  for name, value in pairs(more or {}) do input[name] = value end
-  return t:call("runCode", input)
-end
+local function run(...) return on.run(...) end
+local function code(...) return on.code(...) end
 
 -- A script in one process of ebb, for what must happen often; it gives JSON.
 -- Between attempts it waits 5 ms instead of 1 s.

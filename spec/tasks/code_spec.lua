@@ -4,23 +4,15 @@
 local cjson = require "cjson"
 local tasks = require "support.tasks"
 
-local t, box
+local t, on
 
 setup(function()
   t = tasks.open()
-  box = t:create "code"
+  on = t:on(t:create "code")
 end)
 teardown(function() t:close() end)
 
-local function input(code, more)
-  local all = { sandboxId = box, code = code }
-  for key, value in pairs(more or {}) do all[key] = value end
-  return all
-end
-
-local function run(code, more)
-  return t:call("runCode", input(code, more))
-end
+local function run(...) return on.code(...) end
 
 describe("code", function()
   it("shows its last value, its output and its error", function()
@@ -53,7 +45,7 @@ print('err', file=sys.stderr)
   end)
 
   it("must be in a language that there is", function()
-    local err = t:fails("runCode", input("1", { language = "cobol" }))
+    local err = on.fails.code("1", { language = "cobol" })
     assert.equal("invalid_input", err.code)
     assert.truthy(err.message:find("python, javascript", 1, true))
   end)
@@ -79,7 +71,7 @@ display(Image(data=b'\x89PNG\r\n\x1a\n' + b'x' * 92, format='png'))]]
     assert.equal(100, got.artifacts[1].content.byteCount)
     assert.equal("image/png", got.artifacts[1].content.contentType)
     assert.equal(0, got.artifacts[1].index)
-    local err = t:fails("runCode", input(code, { maxArtifactBytes = 99 }))
+    local err = on.fails.code(code, { maxArtifactBytes = 99 })
     assert.equal("limit_exceeded", err.code)
     assert.truthy(err.message:find("e2b.readFile", 1, true))
   end)
@@ -103,9 +95,9 @@ end)
 describe("time", function()
   it("interrupts the code and leaves the kernel", function()
     run "kept = 'still'"
-    local err = t:fails("runCode", input(
+    local err = on.fails.code(
       "print('so far', flush=True)\nimport time\ntime.sleep(30)",
-      { timeoutMs = 700 }))
+      { timeoutMs = 700 })
     assert.equal("timeout", err.code)
     assert.equal("so far\n", err.details.stdout.text)
     assert.is_true(err.details.mayStillRun)

@@ -5,23 +5,15 @@ local system = require "system"
 
 local tasks = require "support.tasks"
 
-local t, box
+local t, on
 
 setup(function()
   t = tasks.open()
-  box = t:create "command"
+  on = t:on(t:create "command")
 end)
 teardown(function() t:close() end)
 
-local function input(command, more)
-  local all = { sandboxId = box, command = command }
-  for key, value in pairs(more or {}) do all[key] = value end
-  return all
-end
-
-local function run(command, more)
-  return t:call("runCommand", input(command, more))
-end
+local function run(...) return on.run(...) end
 
 describe("a command", function()
   it("gives back what it wrote and how it ended", function()
@@ -104,22 +96,21 @@ end)
 
 describe("a command's input", function()
   it("is refused with its place when it is wrong (D04)", function()
-    local err, status = t:fails("runCommand", input("ls",
-      { cwd = "/nope" }))
+    local err, status = on.fails.run("ls", { cwd = "/nope" })
     assert.equal("invalid_input", err.code)
     assert.truthy(err.message:find("/nope", 1, true))
     assert.equal(2, status)
-    err = t:fails("runCommand", input("ls", { user = "nobody-here" }))
+    err = on.fails.run("ls", { user = "nobody-here" })
     assert.equal("invalid_input", err.code)
     assert.truthy(err.message:find("nobody%-here"))
-    err = t:fails("runCommand", input("ls", { cwd = "/etc/passwd" }))
+    err = on.fails.run("ls", { cwd = "/etc/passwd" })
     assert.equal("invalid_input", err.code)
     assert.truthy(err.message:find("not a directory", 1, true))
     assert.equal(0, run "".exitCode) -- to the shell nothing is a command
   end)
 
   it("is bounded where exec is", function()
-    local err = t:fails("runCommand", input((":"):rep(131072)))
+    local err = on.fails.run((":"):rep(131072))
     assert.equal("limit_exceeded", err.code)
     assert.truthy(err.message:find("e2b.writeFiles", 1, true))
     assert.equal(0, run(":" .. (" "):rep(131070)).exitCode)
@@ -128,8 +119,8 @@ end)
 
 describe("time", function()
   it("ends a command and keeps what it wrote", function()
-    local err, status = t:fails("runCommand", input("echo so far; sleep 30",
-      { timeoutMs = 500 }))
+    local err, status = on.fails.run("echo so far; sleep 30",
+      { timeoutMs = 500 })
     assert.equal("timeout", err.code)
     assert.equal(1, status)
     assert.equal("so far\n", err.details.stdout.text)
@@ -138,8 +129,8 @@ describe("time", function()
   end)
 
   it("explains a child that holds stdout (C02)", function()
-    local err = t:fails("runCommand", input("sleep 30 & echo hi",
-      { timeoutMs = 400 }))
+    local err = on.fails.run("sleep 30 & echo hi",
+      { timeoutMs = 400 })
     assert.equal("timeout", err.code)
     assert.truthy(err.message:find(">/dev/null 2>&1 &", 1, true))
     assert.equal("hi\n", err.details.stdout.text)

@@ -3,36 +3,19 @@
 
 local tasks = require "support.tasks"
 
-local t, box
+local t, box, on
 
 setup(function()
   t = tasks.open()
   box = t:create "files"
+  on = t:on(box)
 end)
 teardown(function() t:close() end)
 
-local function write(files, more)
-  local all = { sandboxId = box, files = files }
-  for key, value in pairs(more or {}) do all[key] = value end
-  return t:call("writeFiles", all)
-end
-
-local function read(path, more)
-  local all = { sandboxId = box, path = path }
-  for key, value in pairs(more or {}) do all[key] = value end
-  return t:call("readFile", all)
-end
-
-local function read_fails(path, more)
-  local all = { sandboxId = box, path = path }
-  for key, value in pairs(more or {}) do all[key] = value end
-  return t:fails("readFile", all)
-end
-
-local function run(command)
-  return t:call("runCommand", { sandboxId = box, command = command })
-    .stdout.text
-end
+local function write(...) return on.write(...) end
+local function read(...) return on.read(...) end
+local function read_fails(...) return on.fails.read(...) end
+local function run(command) return on.run(command).stdout.text end
 
 describe("files", function()
   it("are read as they were written, whatever their names", function()
