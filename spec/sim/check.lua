@@ -5,6 +5,7 @@
 -- end everything is judged.
 
 local model = require "model"
+local ends = require "ends"
 local steps = require "steps"
 local show = require "show"
 
@@ -297,6 +298,7 @@ function check:judge(facts, failure)
   end
   self:check_growth()
   steps.check(self)
+  ends.check(self)
   if #self.problems > 0 then
     show.failure(self)
   end

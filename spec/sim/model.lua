@@ -89,7 +89,8 @@ function machine:ask(name, input)
   local branch = self.current
   branch.steps = branch.steps + 1
   local path = branch.path .. branch.steps
-  local step = { path = path, name = name, input = input, branch = branch }
+  local step = { path = path, name = name, input = input, branch = branch,
+    in_cleanup = branch.shield > 0 }
   if self.asked[path] then
     self:problem("step %s is asked for twice", path)
   end

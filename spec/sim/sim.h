@@ -24,7 +24,7 @@
  *   script.lua   makes a script from a seed
  *   model.lua, library.lua
  *                the reference: what a script sees of given outcomes
- *   check.lua, steps.lua, show.lua
+ *   check.lua, steps.lua, ends.lua, show.lua
  *                the oracle: what must be true of what happened
  */
 
@@ -72,6 +72,7 @@ typedef struct sim_deed {
 
 typedef struct sim_request {
     int deed, life, attempt;
+    int delivered; /* outcomes in that life before */
     sim_fault fault;
     bool executed;
     bool cancelled;   /* by the caller */
@@ -111,7 +112,10 @@ typedef enum sim_fate {
 
 typedef struct sim_life {
     sim_fate fate;
-    int moment; /* when; what is left until then */
+    const char *at; /* its name; NULL: whatever moment it is */
+    int moment;     /* when; what is left until then */
+    bool ending;    /* the script has ended, and that is being recorded */
+    int delivered;  /* outcomes, so far */
     bool resume, take_over, force;
     bool threaded; /* the journal's thread writes; else the loop does */
 
@@ -213,8 +217,10 @@ int sim_gate_count(void);
 
 /* ---- sim_crash.c ---- */
 
-/* Something could happen to this life now. */
+/* Something could happen to this life now. where is compared as text. */
 void sim_moment(const char *where);
+/* The name of one of the moments. */
+const char *sim_moment_name(void);
 
 /* ---- sim_disk.c ---- */
 

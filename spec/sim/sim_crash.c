@@ -26,8 +26,21 @@ const char *ebb_crash_point_name(ebb_crash_point point)
     return names[point];
 }
 
+const char *sim_moment_name(void)
+{
+    static const char *const others[] = { "turn", "last turn", "last turn",
+                                          "request", "body begins", "body" };
+    int n = sim_random(EBB_CRASH_POINTS_COUNT +
+                       (int)(sizeof others / sizeof *others));
+
+    return n < EBB_CRASH_POINTS_COUNT ? names[n]
+                                      : others[n - EBB_CRASH_POINTS_COUNT];
+}
+
 void ebb_crash_at(ebb_crash_point point)
 {
+    if (sim_self != NULL && point == EBB_CRASH_DELIVER)
+        sim_self->delivered++;
     if (sim_self != NULL && point == EBB_CRASH_RUN_OPENED)
         sim_self->claim = ++sim->claims_n;
     sim_moment(names[point]);
@@ -69,6 +82,7 @@ void sim_moment(const char *where)
 
     if (self == NULL || self->fate == SIM_PEACE ||
         self->fate >= SIM_CANCEL || self->struck ||
+        (self->at != NULL && strcmp(self->at, where) != 0) ||
         --self->moment > 0)
         return;
     self->struck = true;

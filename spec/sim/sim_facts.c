@@ -226,6 +226,7 @@ static void push_request(lua_State *L, const sim_request *seen)
     set_text(L, "name", sim->deeds[seen->deed].name);
     set_int(L, "life", seen->life + 1);
     set_int(L, "attempt", seen->attempt);
+    set_int(L, "delivered", seen->delivered);
     set_text(L, "fault", fault_names[seen->fault]);
     set_bool(L, "executed", seen->executed);
     set_bool(L, "cancelled", seen->cancelled);

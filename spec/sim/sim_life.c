@@ -99,6 +99,7 @@ static void run_script(sim_life *life, ebb_runtime *rt, ebb_run *run,
         if (ebb_lua_poll(lua_here, -1, err) < 0)
             sim_fail("the script cannot go on: %s", err->msg);
     err->code = EBB_OK;
+    life->ending = true;
     ebb_lua_take(lua_here, &out, err);
     life->code = err->code;
     life->off_record = true;

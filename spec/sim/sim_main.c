@@ -181,7 +181,7 @@ int main(int argc, char **argv)
 {
     uint64_t seed = read_seed(argc > 1 ? argv[1] : NULL), at = seed;
     int64_t steps = argc > 2 ? strtoll(argv[2], NULL, 10) : 0;
-    struct sigaction action = { .sa_handler = stop };
+    struct sigaction action = { .sa_handler = stop, .sa_flags = SA_RESTART };
     bool fine = true;
     lua_State *L;
 

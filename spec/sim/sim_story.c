@@ -65,24 +65,31 @@ static void look(story *s)
 
 /* ---- lives ---- */
 
-static sim_life *new_life(sim_fate fate, int moment)
+static sim_life *new_life(sim_fate fate)
 {
     sim_life *life = &sim->lives[sim->lives_n++];
 
     memset(life, 0, offsetof(sim_life, log));
     life->fate = fate;
-    life->moment = moment;
     life->threaded = sim_chance(THREADED_PERCENT) && fate != SIM_POWER &&
                      fate != SIM_FULL; /* their disk knows one writer */
     sim_total->lives++;
     return life;
 }
 
-static int some_moment(const story *s)
+/* One of all moments, of which turns are most; or one of those of a name. */
+static void choose_moment(const story *s, sim_life *life)
 {
     static const int within[] = { 8, 40, 200, 800 };
 
-    return 1 + sim_random(s->doomed ? 6 : within[sim_random(4)]);
+    if (s->doomed || sim_chance(60)) {
+        life->moment = 1 + sim_random(s->doomed ? 6 : within[sim_random(4)]);
+        return;
+    }
+    life->at = sim_moment_name();
+    life->moment = 1 + sim_random(within[sim_random(2)]);
+    if (strncmp(life->at, "run-", 4) == 0 || strncmp(life->at, "last", 4) == 0)
+        life->moment = 1 + sim_random(2);
 }
 
 static sim_fate some_fate(const story *s)
@@ -122,16 +129,16 @@ static void meanwhile(story *s, sim_life *stopped)
     look(s);
     switch (stopped->fate) {
     case SIM_STOP_OWNED:
-        other = new_life(SIM_PEACE, 0);
+        other = new_life(SIM_PEACE);
         break;
     case SIM_STOP_TAKE:
-        other = new_life(sim_chance(50) ? SIM_PEACE : SIM_KILL,
-                         some_moment(s));
+        other = new_life(sim_chance(50) ? SIM_PEACE : SIM_KILL);
+        choose_moment(s, other);
         other->take_over = true;
         sim_total->takeovers++;
         break;
     case SIM_STOP_CANCEL:
-        other = new_life(SIM_CANCEL, 0);
+        other = new_life(SIM_CANCEL);
         break;
     case SIM_STOP_LONG:
         sim_time_pass(sim_random(86400) * INT64_C(1000));
@@ -220,10 +227,11 @@ static void next_life(story *s)
 
     s->troubles -= troubled;
     if (s->state == ACTIVE && s->seq > 0 && sim_chance(3)) {
-        life = new_life(SIM_CANCEL, 0);
+        life = new_life(SIM_CANCEL);
         sim_total->cancels++;
     } else {
-        life = new_life(troubled ? some_fate(s) : SIM_PEACE, some_moment(s));
+        life = new_life(troubled ? some_fate(s) : SIM_PEACE);
+        choose_moment(s, life);
         life->resume = s->resume;
         life->force = s->resume && sim_chance(20);
     }
@@ -255,9 +263,9 @@ static void clean_up(story *s)
 {
     if (sim_world_find_left(NULL) == NULL || sim->failure[0] != '\0')
         return;
-    run_life(s, new_life(SIM_SHOW, 0));
+    run_life(s, new_life(SIM_SHOW));
     if (s->state != ACTIVE && sim->failure[0] == '\0')
-        run_life(s, new_life(SIM_PRUNE, 0));
+        run_life(s, new_life(SIM_PRUNE));
 }
 
 static bool ask_oracle(story *s)

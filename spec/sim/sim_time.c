@@ -145,7 +145,7 @@ void __wrap_ebb_loop_run(ebb_loop *loop, int timeout_ms)
 {
     int64_t left;
 
-    sim_moment("turn");
+    sim_moment(sim_self != NULL && sim_self->ending ? "last turn" : "turn");
     if (timeout_ms != 0 && !is_ready(loop)) {
         left = until_next(loop, timeout_ms);
         if (sim_gate_waiting())

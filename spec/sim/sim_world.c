@@ -97,6 +97,7 @@ static sim_request *new_request(const char *name, int attempt)
     *seen = (sim_request){ .deed = (int)(deed - sim->deeds),
                            .life = (int)(sim_self - sim->lives),
                            .attempt = attempt,
+                           .delivered = sim_self->delivered,
                            .began_ms = sim->wall_ms };
     sim_total->requests++;
     return seen;

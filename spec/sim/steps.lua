@@ -83,6 +83,23 @@ local function check_completed(check)
   end
 end
 
+-- Nothing is asked of the world before what was recorded is delivered.
+local function check_replay(check)
+  for _, request in ipairs(check.facts.requests) do
+    local life = request.of
+    local recorded = -#life.gone
+    for _, row in ipairs(check:look_before(life).rows) do
+      recorded = recorded + (row.seq > 0 and 1 or 0)
+    end
+    if request.delivered < recorded and not life.outside
+        and not life.unread then
+      check:problem("life %d asked for %s after %d of %d recorded outcomes",
+        life.number, request.name, request.delivered, recorded)
+      return
+    end
+  end
+end
+
 -- ---- answers ----
 
 local function requests_of(check, name)
@@ -297,10 +314,16 @@ local function check_limits(check)
   end
 end
 
--- A sleep whose time had come when its life began, or came in it, ends then.
+local function ends_by_time(row)
+  return row.seq > 0 and not row.failed and (row.name == "ebb.sleep"
+    or row.name == "ebb.timeout" and row.outcome.branch == 0)
+end
+
+-- A sleep whose time had come when its life began, or came in it, ends then;
+-- so does a limit.
 local function check_wakes(check, epoch)
   for _, row in ipairs(epoch.look.rows) do
-    if row.name == "ebb.sleep" and row.seq > 0 and not row.failed then
+    if ends_by_time(row) then
       local late = math.huge
       for _, life in ipairs(epoch.lives) do
         local from = math.max(life.began_ms, row.wake_ms)
@@ -323,6 +346,7 @@ end
 function steps.check(check)
   check_once(check)
   check_completed(check)
+  check_replay(check)
   check_answers(check)
   check_attempts(check)
   check_sleeps(check)
