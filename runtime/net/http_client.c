@@ -159,10 +159,11 @@ static void take_finished(ebb_http_client *client)
             continue;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &call);
         call->result = message->data.result;
-        if (call->result == CURLE_OK)
+        call->whole = call->result == CURLE_OK;
+        if (call->whole)
             ebb_http_idle_note(call);
         ebb_http_call_stop(call); /* message is gone with this */
-        if (call->result == CURLE_OK || call->failed || !call->reused ||
+        if (call->whole || call->failed || !call->reused ||
             !ebb_http_again(call))
             ebb_http_call_ready(call);
     }

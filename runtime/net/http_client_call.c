@@ -320,7 +320,7 @@ ebb_http_call *ebb_http_call_new(ebb_http_client *client,
 
 void ebb_http_call_free(ebb_http_call *call)
 {
-    ebb_http_easy_give(call->client, call->easy);
+    ebb_http_easy_give(call->client, call->easy, call->whole);
     ebb_mem_free(call->headers);
     ebb_loop_timer_free(call->timer);
     ebb_http_head_clear(&call->head);

@@ -121,6 +121,7 @@ struct ebb_http_call {
 
     /* the end */
     bool finished; /* out of libcurl's hands */
+    bool whole;    /* libcurl has said that the transfer was complete */
     bool over;     /* on_done is being called */
     bool failed;   /* err says why; else result does */
     ebb_err err;
@@ -220,8 +221,8 @@ void ebb_http_idle_uncork(ebb_http_call *call);
 /* A handle without any option; NULL without memory. */
 CURL *ebb_http_easy_take(ebb_http_client *client);
 
-/* Back, out of the multi handle; NULL is fine. */
-void ebb_http_easy_give(ebb_http_client *client, CURL *easy);
+/* Back, out of the multi handle; whole: its transfer was. NULL is fine. */
+void ebb_http_easy_give(ebb_http_client *client, CURL *easy, bool whole);
 
 /*
  * A call's `in`, empty: taken when the first byte comes, so that a call which

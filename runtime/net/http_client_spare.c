@@ -8,6 +8,9 @@
  *
  * Every option of a call is taken back before another call gets its handle;
  * connections, names and TLS sessions belong to the multi handle in any case.
+ * What is neither is libcurl's note of a transfer that it left half done, such
+ * as that it must rewind a body before it connects again, which no option
+ * takes back: so only a handle whose transfer was complete is kept.
  */
 
 #include "net/http_client_private.h"
@@ -19,11 +22,11 @@ CURL *ebb_http_easy_take(ebb_http_client *client)
     return curl_easy_init();
 }
 
-void ebb_http_easy_give(ebb_http_client *client, CURL *easy)
+void ebb_http_easy_give(ebb_http_client *client, CURL *easy, bool whole)
 {
     if (easy == NULL)
         return;
-    if (client->spare_n == EBB_HTTP_SPARE_MAX) {
+    if (!whole || client->spare_n == EBB_HTTP_SPARE_MAX) {
         curl_easy_cleanup(easy);
         return;
     }

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* memmem */
+#include "support/calls.h"
+
+/* What a call leaves for the next one: nothing that it would notice. */
+
+#define SOON 5000
+
+static const char nothing[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+
+static void ends_well(fixture *f)
+{
+    assert_true(run_to_end(&f->o, f->loop, SOON));
+    assert_string_equal(f->o.err.msg, "");
+    assert_true(f->o.ok);
+    clear_outcome(&f->o);
+}
+
+static ebb_http_request post(fixture *f)
+{
+    ebb_http_request request = request_for(&f->o, "POST", f->url);
+
+    request.body = "body";
+    request.body_n = 4;
+    request.once = true;
+    return request;
+}
+
+static void listen_anew(fixture *f)
+{
+    uint16_t port = 0;
+
+    f->listen_fd = peer_listen(&port);
+    snprintf(f->url, sizeof f->url, "http://127.0.0.1:%d/p?q=1", port);
+}
+
+/*
+ * libcurl notes that it would have to rewind, connects once more by itself,
+ * and nobody is there: the note stays with its handle.
+ */
+static void a_body_that_found_nobody_is_not_the_next_one_s(void **state)
+{
+    fixture *f = *state;
+    ebb_http_request request = request_for(&f->o, "GET", f->url);
+    peer p;
+
+    start(f, &request);
+    p = receive(f, "\r\n\r\n");
+    peer_send(&p, nothing);
+    ends_well(f);
+    ebb_buf_reset(&p.got);
+    request = post(f);
+    start(f, &request);
+    assert_true(peer_wait(&p, f->loop, "\r\n\r\nbody", SOON));
+    close(f->listen_fd);
+    peer_close(&p);
+    assert_true(run_to_end(&f->o, f->loop, SOON));
+    assert_false(f->o.ok);
+    assert_true(f->o.sent);
+    clear_outcome(&f->o);
+    listen_anew(f);
+    for (int i = 0; i < 5; i++) {
+        request = post(f);
+        start(f, &request);
+        p = receive(f, "\r\n\r\nbody");
+        peer_send(&p, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"
+                      "Connection: close\r\n\r\n");
+        ends_well(f);
+        peer_close(&p);
+    }
+}
+
+#define CALLED(test) \
+    cmocka_unit_test_setup_teardown(test, calls_setup, calls_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CALLED(a_body_that_found_nobody_is_not_the_next_one_s),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
