@@ -289,6 +289,10 @@ ebb_loop_timer *ebb_loop_timer_new(ebb_loop *loop, ebb_loop_fn *fn,
 
 void ebb_loop_timer_start(ebb_loop_timer *timer, int64_t ms)
 {
+    /* It is due again, so it stays: else a descriptor that is ready in every
+     * turn, and sets it, would put it off for ever. */
+    if (timer->due && ms <= 0)
+        return;
     /* Outside a turn the cached time is old and would make it fire early. */
     due_del(timer);
     uv_update_time(timer->loop->uv);

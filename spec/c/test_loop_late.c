@@ -102,6 +102,33 @@ static void what_is_ready_comes_before_what_is_due(void **state)
     }
 }
 
+/* As a call does that has been told a part: it looks when its time is up. */
+static void note_part(void *context, unsigned events)
+{
+    late *l = context;
+
+    (void)events;
+    if (strlen(l->trace) < 4)
+        note(l, 'w');
+    ebb_loop_timer_start(l->timer, 0);
+}
+
+static void what_is_always_ready_puts_off_nothing_that_is_due(void **state)
+{
+    late l;
+
+    open_late(&l, *state, 0);
+    ebb_loop_watch_free(l.watch);
+    l.watch = ebb_loop_watch_new(*state, l.ends[0], note_part, &l,
+                                 &(ebb_err){ 0 });
+    ebb_loop_watch_set(l.watch, EBB_READABLE);
+    assert_int_equal(write(l.ends[1], "x", 1), 1);
+    for (int i = 0; i < 20 && strchr(l.trace, 't') == NULL; i++)
+        ebb_loop_run(*state, 2);
+    assert_non_null(strchr(l.trace, 't'));
+    close_late(&l);
+}
+
 static int held_up_fd;
 
 /* As a program that is stopped while it waits. */
@@ -145,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_LOOP(what_is_ready_comes_before_what_is_due),
+        WITH_LOOP(what_is_always_ready_puts_off_nothing_that_is_due),
         WITH_LOOP(a_wait_that_is_held_up_looks_at_what_is_ready_first),
     };
 
