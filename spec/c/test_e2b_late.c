@@ -13,6 +13,7 @@
 #define PAUSE_MS     400  /* from the start to all the rest */
 #define HELD_UP_MS   1500 /* longer than that and the half second together */
 #define OUTPUT_BYTES 2000000
+#define UNARY_MS     300
 
 typedef struct outcome {
     bool ended;
@@ -41,6 +42,8 @@ static ebb_runtime *open_runtime(const flood *f)
     ebb_config_init(&config);
     config.api_key = "e2b_cafecafecafe";
     config.api_url = config.sandbox_url = url;
+    config.unary_ms = UNARY_MS;
+    config.retry_base_ms = 1;
     rt = ebb_open(&config, &err);
     assert_non_null(rt);
     return rt;
@@ -96,10 +99,91 @@ static void a_cancelled_command_s_output_is_taken_first(void **state)
     flood_stop(&f);
 }
 
+/* Calls a task to its end; how long it took, in ms. */
+static double call(const flood *f, const char *task, const char *json,
+                   outcome *o)
+{
+    ebb_runtime *rt = open_runtime(f);
+    ebb_err err = { 0 };
+    ebb_value *input = ebb_value_parse(json, strlen(json), 0, &err);
+    double began = ebb_monotonic_ms(rt);
+
+    *o = (outcome){ 0 };
+    assert_non_null(ebb_start(rt, task, input, on_done, o, &err));
+    while (!o->ended && ebb_monotonic_ms(rt) - began < 20000)
+        ebb_poll(rt, 100, &err);
+    assert_true(o->ended);
+    began = ebb_monotonic_ms(rt) - began;
+    ebb_value_free(o->out);
+    ebb_value_free(input);
+    ebb_close(rt);
+    return began;
+}
+
+/* Best of three: the machine may be busy. */
+static void assert_ends_within(const flood *f, const char *task,
+                               const char *json, double limit_ms)
+{
+    double took = limit_ms + 1;
+    outcome o;
+
+    for (int i = 0; i < 3 && took > limit_ms; i++) {
+        took = call(f, task, json, &o);
+        assert_int_equal(o.err.code, EBB_TIMEOUT);
+    }
+    if (took > limit_ms)
+        fail_msg("%s took %.0f ms, not %.0f", task, took, limit_ms);
+}
+
+#define NO_END 1000000000u
+
+static void output_without_end_does_not_make_a_command_longer(void **state)
+{
+    static const flood_route routes[] = {
+        { .line = "POST /process.Process/SendSignal", .body = "" },
+        { .line = NULL },
+    };
+    flood f = { .routes = routes };
+
+    (void)state;
+    flood_command(&f, OUTPUT_BYTES, 50000);
+    f.times = NO_END;
+    flood_start(&f);
+    assert_ends_within(&f, "e2b.runCommand",
+                       "{\"sandboxId\":\"i1\",\"command\":\"yes\","
+                       "\"timeoutMs\":300}",
+                       300 + 1000 + 40);
+    flood_stop(&f);
+}
+
+/* All of a listing together has a limit, and it comes in pieces. */
+static void a_listing_without_end_ends_at_its_limit(void **state)
+{
+    static const char entry[] = "\x0A\x0B\x0A\x01x\x10\x01\x1A\x02/x\x20\x01";
+    ebb_buf some = { 0 };
+    flood f = { .times = NO_END };
+
+    (void)state;
+    while (some.n < 65536)
+        ebb_buf_add(&some, entry, sizeof entry - 1);
+    ebb_buf_add_text(&f.head,
+                     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
+                     "Content-Type: application/proto\r\n\r\n");
+    flood_chunk(&f.block, &some);
+    ebb_buf_clear(&some);
+    flood_start(&f);
+    assert_ends_within(&f, "e2b.listFiles",
+                       "{\"sandboxId\":\"i1\",\"path\":\"/\"}",
+                       4 * UNARY_MS + 1000);
+    flood_stop(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cancelled_command_s_output_is_taken_first),
+        cmocka_unit_test(output_without_end_does_not_make_a_command_longer),
+        cmocka_unit_test(a_listing_without_end_ends_at_its_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,7 @@
 #define COMMAND_BYTES_MAX 131071 /* of one argument of exec */
 #define GRACE_MS          500
 #define DRAIN_MS          100 /* at most, for what has come in time */
+#define LATE_MS           20  /* we were held up if a timer comes so late */
 #define QUIET_MS          10  /* nothing came so long: that was all */
 
 /* ---- while it runs ---- */
@@ -95,23 +96,26 @@ static void stop(ebb_e2b_running *c, ebb_code why)
         return;
     }
     send_kill(c);
-    ebb_loop_timer_start(c->timer, GRACE_MS);
+    c->end_ms = ebb_e2b_job_now(&c->job) + GRACE_MS;
+    ebb_loop_timer_start(c->timer, GRACE_MS - DRAIN_MS);
 }
 
 /*
- * The half second is over. If we were held up meanwhile, the output and
- * the end may have come long ago: they are taken as long as there is more.
+ * The half second is nearly over. If we were held up in it, the output and the
+ * end may have come long ago: they are taken as long as there is more, up to
+ * DRAIN_MS from here. Else what goes on coming must not make the call longer.
  */
 static bool takes_more(ebb_e2b_running *c)
 {
-    int64_t now = ebb_e2b_job_now(&c->job);
+    int64_t now = ebb_e2b_job_now(&c->job), left = c->end_ms - now;
 
     if (c->drain_end_ms == 0)
-        c->drain_end_ms = now + DRAIN_MS;
-    else if (c->received == c->looked_at || now >= c->drain_end_ms)
+        c->drain_end_ms =
+            left < DRAIN_MS - LATE_MS ? now + DRAIN_MS : c->end_ms;
+    else if (c->received == c->looked_at || now + QUIET_MS > c->drain_end_ms)
         return false;
     c->looked_at = c->received;
-    ebb_loop_timer_start(c->timer, QUIET_MS);
+    ebb_loop_timer_start(c->timer, left > QUIET_MS ? left : QUIET_MS);
     return true;
 }
 

@@ -27,7 +27,8 @@ typedef struct ebb_e2b_running {
     ebb_code ending;    /* TIMEOUT or CANCELLED once that has begun, else OK */
     uint64_t received;  /* bytes of the stream */
     uint64_t looked_at; /* of them, when its end was last waited for */
-    int64_t drain_end_ms; /* 0: the wait for its end is not over */
+    int64_t end_ms;       /* of the half second for its end */
+    int64_t drain_end_ms; /* 0: that is not nearly over */
     ebb_e2b_probe probe;  /* after the stream broke */
     ebb_err broken;       /* what made us stop reading the stream */
 } ebb_e2b_running;
