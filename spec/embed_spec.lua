@@ -73,6 +73,35 @@ describe("what is installed", function()
   end)
 end)
 
+describe("the libraries", function()
+  -- Of the process, each with its reason; everything else is of a runtime.
+  local allowed = {
+    ["log.o current"] = "the sink of ebb_log",
+    ["mem.o current"] = "config.allocator, which is process-wide",
+    ["crash.o passed"] = "a test's EBB_CRASH, atomic",
+    ["http_client.o once"] = "curl_global_init, by pthread_once",
+  }
+
+  it("have no variables that two runtimes share (D13)", function()
+    if sanitized ~= "" then pending "a sanitizer adds its own" end
+    local wrong, seen = {}, {}
+    for line in run(([[for a in %s/libebb.a %s/libebb_lua.a; do
+      objdump -t $a | awk '/file format/ { file = $1 }
+        $4 ~ /^\.(data|bss|tdata|tbss|common)/ && $4 !~ /rel\.ro/ &&
+        $NF !~ /^\./ { print file, $NF }' | tr -d ':'
+      done]]):format(build, build)):gmatch "[^\n]+" do
+      local name = line:gsub("%.%d+$", "")
+      seen[name] = true
+      -- execve's arguments are not const, and nobody writes them.
+      if not allowed[name] and not name:find "^ebb_launch%.o " then
+        wrong[#wrong + 1] = name
+      end
+    end
+    assert.same({}, wrong)
+    for name in pairs(allowed) do assert.is_true(seen[name], name) end
+  end)
+end)
+
 describe("docs/embed.c", function()
   local cc = "gcc -std=c17 -Wall -Wextra -Werror " .. here .. "/docs/embed.c "
 

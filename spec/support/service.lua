@@ -260,7 +260,7 @@ end
 
 -- Kills the service alone, as a crash would.
 function methods:crash()
-  os.execute(("kill -KILL %d"):format(self.pid))
+  os.execute(("kill -KILL %d 2>/dev/null"):format(self.pid))
   service.wait(STOP_S, function() return self:status() end)
 end
 
