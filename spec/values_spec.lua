@@ -151,7 +151,7 @@ describe("text that is not UTF-8", function()
         local _, err = pcall(fn, ...)
         codes[type(err) == "table" and err.code or tostring(err)] = true
       end
-      for _, text in ipairs(bad) do
+      for i, text in ipairs(bad) do
         try(ebb.json.encode, { text })
         try(ebb.json.decode, '"' .. text .. '"')
         try(e2b.createSandbox, { idempotencyKey = text })
@@ -162,10 +162,28 @@ describe("text that is not UTF-8", function()
         try(e2b.writeFiles, { sandboxId = id,
           files = { { path = "/tmp/a", content = text } } })
         try(e2b.readFile, { sandboxId = id, path = text })
+        try(e2b.createSandbox, { idempotencyKey = "b04",
+          metadata = { [text] = "x" } })
+        try(ebb.step, "b04", function() return { text } end)
+        try(ebb.task { name = "my.b04" .. i, class = "none",
+          run = function() return { text } end }, {})
       end
       local all = {}
       for code in pairs(codes) do all[#all + 1] = code end
       return table.concat(all, " ")]]
     assert.equal("invalid_input", out)
   end)
+
+  it("becomes U+FFFD in a line of the log and of the journal (B04)",
+    function()
+      local out, status, err = ebb:run("run --id b04 " .. ebb:write [[
+        local ebb = require "ebb"
+        ebb.log("warn", "a\xff\xe2\x82 b\xed\xa0\x80")
+        ebb.log("error", "")]])
+      assert.same({ "", 0 }, { out, status }, err)
+      local line = "a\u{FFFD}\u{FFFD} b\u{FFFD}\u{FFFD}\u{FFFD}"
+      assert.equal("ebb: warn: " .. line .. "\nebb: error: \n", err)
+      assert.truthy((ebb:run "runs show b04 --json"):find(
+        '"message":"' .. line .. '"', 1, true))
+    end)
 end)

@@ -9,6 +9,7 @@
 
 #include "base/crash.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #define POLL_MS 500 /* for a cancel or a take-over by another process */
 
@@ -343,20 +344,22 @@ int ebb_flow_log(ebb_flow *flow, ebb_journal_line line,
                  const ebb_value *fields)
 {
     ebb_err ignored = { 0 };
-    char *text = NULL;
-    int result;
+    char *text = NULL, *words;
+    int result = -1;
 
     if (ebb_flow_is_replaying(flow) || flow->stopped ||
         flow->state != EBB_JOURNAL_ACTIVE)
         return 0;
-    if (fields != NULL) {
+    words = ebb_utf8_dup(line.message, strlen(line.message));
+    if (fields != NULL)
         text = ebb_value_write(fields, EBB_WRITE_COMPACT, &line.fields_bytes);
-        if (text == NULL)
-            return -1;
-    }
+    line.message = words;
     line.fields = text;
-    result = ebb_journal_add_line(flow->journal, &flow->run->claim, &line,
-                                  (ebb_journal_done){ NULL, NULL }, &ignored);
+    if (words != NULL && (text != NULL || fields == NULL))
+        result = ebb_journal_add_line(flow->journal, &flow->run->claim, &line,
+                                      (ebb_journal_done){ NULL, NULL },
+                                      &ignored);
+    ebb_mem_free(words);
     ebb_mem_free(text);
     return result;
 }

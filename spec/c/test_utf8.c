@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "support/case.h"
 
 #define REPLACEMENT "\xEF\xBF\xBD"
@@ -186,6 +187,27 @@ static void nothing_is_valid(void **state)
     assert_true(ebb_utf8_valid("a\0b", 3));
 }
 
+static void a_copy_is_valid_whatever_it_was(void **state)
+{
+    static const struct {
+        const char *bytes, *text;
+    } rows[] = {
+        { "", "" },
+        { "a\xC3\xA9", "a\xC3\xA9" },
+        { "a\xFF\xE2\x82 b", "a\xEF\xBF\xBD\xEF\xBF\xBD b" },
+        { "\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD" },
+        { "x\xF0\x9F", "x\xEF\xBF\xBD" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *copy = ebb_utf8_dup(rows[i].bytes, strlen(rows[i].bytes));
+
+        assert_string_equal(copy, rows[i].text);
+        ebb_mem_free(copy);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +217,7 @@ int main(void)
         cmocka_unit_test(chunks_never_change_the_text),
         cmocka_unit_test(a_valid_run_comes_in_one_piece),
         cmocka_unit_test(nothing_is_valid),
+        CASE(a_copy_is_valid_whatever_it_was, "B04"),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
