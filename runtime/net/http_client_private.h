@@ -152,6 +152,13 @@ void ebb_http_client_turn(ebb_http_client *client, int fd, int events);
 int ebb_http_client_watch(CURL *easy, curl_socket_t fd, int what,
                           void *context, void *assigned);
 
+/*
+ * CURLOPT_OPENSOCKETFUNCTION: a child of the host's that becomes another
+ * program must not keep a connection open that we have closed.
+ */
+curl_socket_t ebb_http_client_open(void *context, curlsocktype purpose,
+                                   struct curl_sockaddr *address);
+
 /* CURLOPT_CLOSESOCKETFUNCTION; context is the client. */
 int ebb_http_client_close(void *context, curl_socket_t fd);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/http_client_private.h"
 
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -104,6 +105,15 @@ static void unwatch_socket(ebb_http_client *client, CURL *easy,
     } else {
         free_watch(watch);
     }
+}
+
+curl_socket_t ebb_http_client_open(void *context, curlsocktype purpose,
+                                   struct curl_sockaddr *address)
+{
+    (void)context;
+    (void)purpose;
+    return socket(address->family, address->socktype | SOCK_CLOEXEC,
+                  address->protocol);
 }
 
 int ebb_http_client_close(void *context, curl_socket_t fd)
