@@ -164,6 +164,34 @@ static void a_process_has_its_three_descriptors_and_no_rights(void **state)
     assert_string_equal(rig_out(r), "0000000000000000\n1\n");
 }
 
+/* Whatever whoever started the service has made of its own process. */
+static void a_command_starts_with_ordinary_signals_and_limits(void **state)
+{
+    rig *r = *state;
+    sigset_t blocked, before;
+    mode_t mask;
+
+    rig_stop(r);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGTERM);
+    sigaddset(&blocked, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &blocked, &before);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    mask = umask(0);
+    rig_start(r);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    signal(SIGHUP, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    umask(mask);
+    rig_run(r, "exec grep -E '^Sig(Blk|Ign)' /proc/self/status");
+    assert_string_equal(rig_out(r), "SigBlk:\t0000000000000000\n"
+                                    "SigIgn:\t0000000000000000\n");
+    rig_run(r, "umask; ulimit -c; [ $(ulimit -n) -ge 1024 ] && echo enough; "
+               "yes | head -1; echo ${PIPESTATUS[0]}");
+    assert_string_equal(rig_out(r), "0022\n0\nenough\ny\n141\n");
+}
+
 static void no_process_is_the_hosts_root(void **state)
 {
     rig *r = *state;
@@ -342,6 +370,7 @@ int main(void)
         BOX(arguments_of_a_megabyte_go_through),
         BOX(arguments_beyond_the_bounds_are_refused_or_a_126),
         BOX_CASE(a_process_has_its_three_descriptors_and_no_rights, "C15"),
+        BOX_CASE(a_command_starts_with_ordinary_signals_and_limits, "C15"),
         BOX(no_process_is_the_hosts_root),
         BOX(the_hosts_files_are_not_there),
         BOX(other_processes_and_the_agent_are_out_of_reach),

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <pthread.h>
+
 #include "support/case.h"
 #include "support/lua_rows.h"
 
@@ -110,6 +112,85 @@ static void a_hundred_levels_pass_and_a_million_do_not_crash(void **state)
     LUA_ROWS_CHECK(rows);
 }
 
+/* What a host may give a thread: no level may cost a kilobyte. */
+#define STACK_BYTES (64u << 10)
+
+static void *run_on_small_stack(void *context)
+{
+    static const char script[] =
+        "local e2b, ebb, cjson = require 'e2b', require 'ebb', require 'cjson' "
+        "local text = ('['):rep(98) .. '1' .. (']'):rep(98) "
+        "local t = ebb.json.decode(text) "
+        "local r = e2b.echo{ value = t }.value "
+        "local deep = 1 for _ = 1, 1000000 do deep = { deep } end "
+        "local said = {} "
+        "for i, f in ipairs{ ebb.json.encode, cjson.encode, ebb.array, "
+        "function(x) return e2b.echo{ value = x } end, "
+        "function(x) error(x) end } do said[i] = pcall(f, deep) end "
+        "return { ebb.json.encode(r) == text, cjson.encode(t) == text, "
+        "pcall(ebb.json.decode, ('['):rep(1000000)), "
+        "table.unpack(said, 1, 2) }";
+    lua_host *host = lua_host_open();
+
+    (void)context;
+    assert_string_equal(lua_host_run(host, script),
+                        "[true,true,false,false,false]");
+    lua_host_close(host);
+    return NULL;
+}
+
+static void levels_fit_a_small_stack(void **state)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__)
+    skip(); /* its frames are several times as large */
+#endif
+    pthread_attr_init(&attr);
+    assert_int_equal(pthread_attr_setstacksize(&attr, STACK_BYTES), 0);
+    assert_int_equal(pthread_create(&thread, &attr, run_on_small_stack, NULL),
+                     0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+}
+
+/* More than the C API's stack takes is an error, wherever it would go. */
+static void thousands_of_values_pass_and_a_million_do_not_crash(void **state)
+{
+    static const lua_row rows[] = {
+#define LIST "local l = {} for i = 1, N do l[i] = i end "
+#define HEAD "local e2b, ebb = require 'e2b', require 'ebb' "
+        { HEAD "local N = 8000 " LIST
+               "return select('#', coroutine.wrap(function() e2b.echo{} "
+               "return table.unpack(l) end)())",
+          "8000" },
+        { HEAD "local N = 8000 " LIST
+               "return select('#', ebb.timeout(9, function(...) e2b.echo{} "
+               "return ... end, table.unpack(l)))",
+          "8000" },
+        { HEAD "local N = 8000 " LIST
+               "return #e2b.echo{ value = { table.unpack(l) } }.value",
+          "8000" },
+        { HEAD "local N = 900000 " LIST
+               "local ok, err = pcall(function() return select('#', "
+               "ebb.race{ function() e2b.echo{} return table.unpack(l) end }) "
+               "end) return { ok and err == 900000 or not ok }",
+          "[true]" },
+        { HEAD "local N = 900000 " LIST
+               "local co = coroutine.wrap(function(...) while true do "
+               "coroutine.yield(...) end end) "
+               "local ok, err = pcall(function() "
+               "return select('#', co(table.unpack(l))) end) "
+               "return { ok and err == 900000 or not ok }",
+          "[true]" },
+    };
+
+    (void)state;
+    lua_rows_check(rows, sizeof rows / sizeof *rows, LUA_ROWS_AS_IT_IS);
+}
+
 static void results_come_as_plain_tables(void **state)
 {
     static const lua_row rows[] = {
@@ -178,6 +259,8 @@ int main(void)
         CASE(what_is_not_json_is_refused_when_decoded, "B01, B04"),
         CASE(tables_that_are_no_json_are_named_by_path, "B04"),
         CASE(a_hundred_levels_pass_and_a_million_do_not_crash, "C12"),
+        CASE(levels_fit_a_small_stack, "C12"),
+        CASE(thousands_of_values_pass_and_a_million_do_not_crash, "C12"),
         cmocka_unit_test(results_come_as_plain_tables),
         cmocka_unit_test(cjson_is_debians_with_keys_in_order),
         cmocka_unit_test(array_marks_a_table_once),

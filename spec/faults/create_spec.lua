@@ -164,6 +164,26 @@ describe("a server that honours the key", function()
     assert.same({ imade1 = true }, ids)
   end)
 
+  it("makes one sandbox for 20 threads at once (A02 c)", function()
+    local s = scripted.start({ { on = CREATE, delay = 20 } },
+      { shows_after_lists = 5 })
+    local answer = s:host(20, "e2b.createSandbox", { idempotencyKey = "k" })
+    assert.equal(0, answer.status, answer.errors)
+    for _, result in ipairs(answer.out.results) do
+      assert.equal("ok", result)
+    end
+    local keys, made = {}, {}
+    for _, request in ipairs(s:requests(CREATE)) do
+      keys[request.headers["idempotency-key"]] = true
+    end
+    for _, request in ipairs(s:requests "GET /sandboxes/.*") do
+      made[request.path] = true
+    end
+    assert.truthy(next(keys))
+    assert.is_nil(next(keys, next(keys)))
+    assert.is_nil(next(made, next(made)))
+  end)
+
   it("makes one sandbox for 20 coroutines at once (A02 c)", function()
     local s = scripted.start({ { on = CREATE, delay = 20 } },
       { shows_after_lists = 50 })

@@ -126,9 +126,9 @@ describe("output", function()
   end)
 
   it("ends only when both pipes have ended, every time (B09)", function()
-    assert.same({ 200 }, script [[
+    assert.same({ 1000 }, script [[
       local good = 0
-      for i = 1, 200 do
+      for i = 1, 1000 do
         local got = run("printf 'a\n%" .. i % 7 .. "s'; printf b >&2")
         good = good + (#got.stdout.text == math.max(2, 2 + i % 7)
           and got.stderr.text == "b" and 1 or 0)

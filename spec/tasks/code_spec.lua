@@ -2,6 +2,8 @@
 -- runCode on a real service.
 
 local cjson = require "cjson"
+local system = require "system"
+
 local tasks = require "support.tasks"
 
 local t, on
@@ -93,11 +95,14 @@ raise ValueError('t' * 1000000)]],
 end)
 
 describe("time", function()
-  it("interrupts the code and leaves the kernel", function()
+  it("interrupts the code and leaves the kernel (D02)", function()
     run "kept = 'still'"
+    local began = system.monotime()
     local err = on.fails.code(
       "print('so far', flush=True)\nimport time\ntime.sleep(30)",
       { timeoutMs = 700 })
+    local took = system.monotime() - began
+    assert.is_true(took >= 0.7 and took <= 1.7 + 0.5, took)
     assert.equal("timeout", err.code)
     assert.equal("so far\n", err.details.stdout.text)
     assert.is_true(err.details.mayStillRun)

@@ -118,6 +118,23 @@ describe("a command's input", function()
 end)
 
 describe("time", function()
+  it("of two seconds ends a command after two, at once and whole (D02)",
+    function()
+      local best = math.huge
+      for _ = 1, 2 do -- other work may slow one of them
+        local began = system.monotime()
+        local err = on.fails.run("echo part; sleep 30.02",
+          { timeoutMs = 2000 })
+        local took = system.monotime() - began
+        assert.is_true(took >= 2, took)
+        best = math.min(best, took)
+        assert.equal("timeout", err.code)
+        assert.equal("part\n", err.details.stdout.text)
+        assert.equal("", run "pgrep -fx 'sleep 30.02'".stdout.text)
+      end
+      assert.is_true(best <= 2.5, best)
+    end)
+
   it("ends a command and keeps what it wrote", function()
     local err, status = on.fails.run("echo so far; sleep 30",
       { timeoutMs = 500 })
@@ -152,7 +169,7 @@ describe("time", function()
     assert.is_true(system.monotime() - began < 8)
   end)
 
-  it("0 is no limit", function()
+  it("0 is no limit (D02)", function()
     assert.equal("done\n", run("sleep 0.2; echo done",
       { timeoutMs = 0 }).stdout.text)
   end)

@@ -163,7 +163,7 @@ describe("a sandbox's life", function()
     assert.equal("up\n", run.stdout.text)
   end)
 
-  it("is extended for a command that may last longer", function()
+  it("is extended for a command that may last longer (D02)", function()
     local box = t:call("createSandbox", { idempotencyKey = "extend",
       timeoutMs = 60000 })
     t.boxes[#t.boxes + 1] = box.sandboxId
