@@ -159,6 +159,11 @@ const ebb_value *ebb_run_outcome(const ebb_run *run)
     return ebb_flow_outcome(run->flow);
 }
 
+bool ebb_run_args_changed(const ebb_run *run)
+{
+    return ebb_flow_args_changed(run->flow);
+}
+
 bool ebb_run_script_changed(const ebb_run *run)
 {
     return ebb_flow_script_changed(run->flow);

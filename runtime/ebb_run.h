@@ -70,6 +70,8 @@ EBB_API const ebb_value *ebb_run_outcome(const ebb_run *run);
 
 /* The script is not the one it was begun with (by script_sha256). */
 EBB_API bool ebb_run_script_changed(const ebb_run *run);
+/* Nor are its arguments. */
+EBB_API bool ebb_run_args_changed(const ebb_run *run);
 
 /* For script_sha256: the SHA-256 of bytes in hex, with its NUL. */
 EBB_API void ebb_run_sha256(const void *bytes, size_t n, char hex[65]);

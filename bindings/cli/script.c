@@ -188,6 +188,19 @@ static char *read_text(const ebb_lua_script *script, size_t *n, ebb_err *err)
     return text;
 }
 
+/* An id that was used for something else gives that one's result. */
+static void note_changes(const ebb_run *run)
+{
+    const char *id = ebb_run_id(run);
+
+    if (ebb_run_script_changed(run))
+        fprintf(stderr, "ebb: note: the script was changed since run %s "
+                        "began\n",
+                id);
+    if (ebb_run_args_changed(run))
+        fprintf(stderr, "ebb: note: run %s began with other arguments\n", id);
+}
+
 /* Another program has, had or removed it: nothing for a sweep to do. */
 static bool was_taken(const ebb_run_config *config, const ebb_err *err)
 {
@@ -207,13 +220,11 @@ static int run_durably(execution *e, ebb_run_config *config)
                                        : ebb_output_error(e->cli, &err, NULL);
     if (config->interrupted && !e->cli->quiet)
         fprintf(stderr, "ebb: resuming run %s\n", ebb_run_id(e->run));
+    if (!e->cli->quiet)
+        note_changes(e->run);
     if (ebb_run_get_state(e->run) != EBB_RUN_ACTIVE) {
         status = show_ended(e);
     } else {
-        if (ebb_run_script_changed(e->run) && !e->cli->quiet)
-            fprintf(stderr, "ebb: note: the script was changed since run %s "
-                            "began\n",
-                    ebb_run_id(e->run));
         status = with_lua(e);
     }
     ebb_run_close(e->run);

@@ -17,7 +17,7 @@ static void on_end(void *context, const ebb_err *err)
         end->err = *err;
 }
 
-/* Commits the end and waits for that. */
+/* Commits the end and waits for that. 1: it is refused, and the run goes on. */
 static int commit(ebb_lua *lua, ebb_run_state state, const ebb_value *outcome,
                   ebb_err *err)
 {
@@ -26,7 +26,7 @@ static int commit(ebb_lua *lua, ebb_run_state state, const ebb_value *outcome,
     if (ebb_poll(lua->rt, 0, err) < 0)
         return -1; /* a host's loop: nothing can be waited for */
     if (ebb_run_end(lua->sched->run, state, outcome, on_end, &end, err) < 0)
-        return -1;
+        return 1;
     while (!end.done) {
         ebb_run_idle(lua->sched->run);
         if (!end.done && ebb_poll(lua->rt, -1, err) < 0)
@@ -67,7 +67,7 @@ static int commit_too_large(ebb_lua *lua, ebb_err *why)
     ebb_value *object = error_object(why);
     ebb_err err = { 0 };
 
-    if (commit(lua, EBB_RUN_FAILED, object, &err) < 0)
+    if (commit(lua, EBB_RUN_FAILED, object, &err) != 0)
         *why = err;
     ebb_value_free(object);
     return -1;
@@ -105,7 +105,7 @@ int lebb_run_finish(ebb_lua *lua, int result, ebb_value **out, ebb_err *err)
     if (result < 0 && err->code == EBB_CANCELLED)
         state = EBB_RUN_CANCELLED;
     failed = commit(lua, state, made ? made : *out, &why);
-    if (failed && why.code == EBB_LIMIT_EXCEEDED)
+    if (failed > 0 && why.code == EBB_LIMIT_EXCEEDED)
         failed = commit_too_large(lua, &why);
     ebb_value_free(made);
     return failed ? fail(out, err, &why) : result;

@@ -93,6 +93,8 @@ static int open_claimed(ebb_flow *flow, const ebb_flow_config *config,
     flow->time_ms = run->started_ms;
     flow->raw_order = run->raw_order;
     flow->cancel_requested = run->cancel_asked;
+    flow->args_changed = config->claim.args != NULL && run->args != NULL &&
+                         strcmp(config->claim.args, run->args) != 0;
     flow->script_changed = now != NULL && run->script_sha256 != NULL &&
                            strcmp(now, run->script_sha256) != 0;
     if (read_outcome(flow, run, err) < 0)
@@ -296,6 +298,11 @@ uint64_t ebb_flow_seed(const ebb_flow *flow, const char *path)
     for (size_t i = 0; i < sizeof seed; i++)
         seed = seed << 8 | digest[i];
     return seed;
+}
+
+bool ebb_flow_args_changed(const ebb_flow *flow)
+{
+    return flow->args_changed;
 }
 
 bool ebb_flow_script_changed(const ebb_flow *flow)

@@ -43,6 +43,7 @@ const ebb_value *ebb_flow_outcome(const ebb_flow *flow);
 int64_t ebb_flow_time_ms(const ebb_flow *flow);
 uint64_t ebb_flow_seed(const ebb_flow *flow, const char *path);
 bool ebb_flow_script_changed(const ebb_flow *flow);
+bool ebb_flow_args_changed(const ebb_flow *flow);
 bool ebb_flow_is_lost(const ebb_flow *flow); /* to another owner */
 bool ebb_flow_cancel_requested(const ebb_flow *flow);
 void ebb_flow_note_raw_order(ebb_flow *flow);

@@ -27,7 +27,7 @@ struct ebb_flow {
     bool stopped;
     ebb_err stop;           /* why */
     ebb_value *stop_object; /* with details, or NULL */
-    bool cancel_requested, raw_order, script_changed;
+    bool cancel_requested, raw_order, script_changed, args_changed;
     char *backend; /* set here; NULL: as the run has it */
     bool force;  /* a step of unknown outcome is run again */
     bool ending; /* the end was asked for */

@@ -67,6 +67,9 @@ static const char *likely_cause(const ebb_flow *flow, bool numbers_only)
     if (flow->script_changed)
         return "likely: the script was changed since; undo that, or start "
                "from the changed place with `ebb runs fork ID --from PATH`";
+    if (flow->args_changed)
+        return "likely: the script has other arguments than the run began "
+               "with; give it those, or start another run";
     if (numbers_only)
         return "likely: a time or random number that ebb did not give; use "
                "os.time, math.random, ebb.now or ebb.step";

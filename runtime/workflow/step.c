@@ -8,6 +8,7 @@
 
 #include "base/crash.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "task/error_object.h"
 #include "workflow/input.h"
 
@@ -241,6 +242,35 @@ static ebb_flow_step *stray(ebb_flow *flow, const ebb_flow_step *known,
     return step;
 }
 
+/* What the journal would refuse later, and then stop the whole run. */
+static int check_name(const char *name, ebb_err *err)
+{
+    size_t n = strlen(name);
+
+    if (n == 0 || n > EBB_JOURNAL_NAME_BYTES_MAX)
+        return ebb_err_set(err, EBB_INVALID_INPUT,
+                           "a step's name has 1 to %d bytes, this one %zu: "
+                           "%.64s",
+                           EBB_JOURNAL_NAME_BYTES_MAX, n, name);
+    if (!ebb_utf8_valid(name, n))
+        return ebb_err_set(err, EBB_INVALID_INPUT,
+                           "a step's name is UTF-8, this one is not");
+    return 0;
+}
+
+static int check_input(const ebb_flow_ask *ask, const char *input,
+                       ebb_err *err)
+{
+    size_t n = strlen(input);
+
+    if (n <= EBB_JOURNAL_JSON_BYTES_MAX)
+        return 0;
+    return ebb_err_set(err, EBB_LIMIT_EXCEEDED,
+                       "step %s (%s): its input has %zu bytes as JSON, at "
+                       "most %d can be recorded",
+                       ask->path, ask->name, n, EBB_JOURNAL_JSON_BYTES_MAX);
+}
+
 static int check(const ebb_flow *flow, const ebb_flow_ask *ask, ebb_err *err)
 {
     const ebb_flow_step *known = ebb_flow_steps_find(&flow->steps, ask->path);
@@ -250,6 +280,8 @@ static int check(const ebb_flow *flow, const ebb_flow_ask *ask, ebb_err *err)
         return ebb_err_set(err, EBB_INVALID_INPUT,
                            "%s: a step's path has 1 to %d bytes", ask->name,
                            EBB_FLOW_PATH_BYTES_MAX);
+    if (check_name(ask->name, err) < 0)
+        return -1;
     if (flow->ending || flow->state != EBB_JOURNAL_ACTIVE)
         return ebb_err_set(err, EBB_CONFLICT, "run %s has ended",
                            flow->run->id);
@@ -272,6 +304,10 @@ ebb_flow_step *ebb_flow_step_ask(ebb_flow *flow, const ebb_flow_ask *ask,
     input = ebb_flow_input(ask->input, digest);
     if (input == NULL) {
         ebb_err_set(err, EBB_NO_MEMORY, "step %s", ask->path);
+        return NULL;
+    }
+    if (check_input(ask, input, err) < 0) {
+        ebb_mem_free(input);
         return NULL;
     }
     known = ebb_flow_steps_find(&flow->steps, ask->path);

@@ -205,6 +205,31 @@ describe("ebb.step in a run", function()
     assert.equal(out, (runs:run("steps", text)))
   end)
 
+  it("refuses a name or an input that has no room, and goes on", function()
+    local out, status, err = runs:run("names", [[
+      local long = ebb.task { name = "spec.long", class = "read",
+        run = function(input) return #input.text end }
+      local function problem(fn, ...)
+        local ok, e = pcall(fn, ...)
+        return ok and e or e.code .. ": " .. e.message
+      end
+      return {
+        problem(ebb.step, ("n"):rep(255), function() return 1 end),
+        problem(ebb.step, ("n"):rep(256), count),
+        problem(ebb.step, "n\xff", count),
+        problem(long, { text = ("x"):rep(3999980) }),
+        problem(long, { text = ("x"):rep(4000000) }),
+        ebb.step("goes on", function() return 2 end) }]])
+    assert.equal(0, status, err)
+    for _, part in ipairs { '[1,"invalid_input: a step\'s name has 1 to 255 '
+      .. 'bytes, this one 256', '"invalid_input: a step\'s name is UTF-8',
+      '3999980,"limit_exceeded: step 5 (spec.long): its input has 4000011 '
+      .. 'bytes as JSON, at most 4000000', '",2]' } do
+      assert.truthy(out:find(part, 1, true), part .. " in " .. out)
+    end
+    assert.equal(out, (runs:run("names", "error 'not executed'")))
+  end)
+
   it("names the place where a script cannot wait", function()
     local out, status, err = runs:run("places", [[
       local function problem(fn, ...)

@@ -86,6 +86,24 @@ describe("a resumed run", function()
     assert.same({ first = 1, bad = 1, other = 1 }, select(2, runs:counts()))
   end)
 
+  it("says that its arguments are others, ended or not", function()
+    local text = "ebb.sleep(0) ebb.sleep(0) return arg[1]"
+    runs:run("args", text, { arguments = "first", crash = "outcome-done:1" })
+    local out, status, err = runs:run("args", text, { arguments = "other" })
+    assert.equal(0, status, err)
+    assert.equal("other", out)
+    find(err, "run args began with other arguments")
+    for _, arguments in ipairs { "first", "other" } do
+      out, status, err = runs:run("args", text .. " ",
+        { arguments = arguments })
+      assert.equal(0, status)
+      assert.equal("other", out)
+      find(err, "the script was changed since run args began")
+      assert.equal(arguments == "other",
+        err:find("began with other arguments", 1, true) ~= nil)
+    end
+  end)
+
   it("runs what may have run only by --force", function()
     local text = steps .. [[step "one" step "two" return "end"]]
     runs:run("forced", text, { crash = "outcome:2" })
