@@ -128,6 +128,53 @@ describe("docs/embed.c", function()
   end)
 end)
 
+describe("docs/embed_run.c", function()
+  local listed = "one\ntwo\n"
+
+  local function execute(id, crash)
+    return shell(("EBB_STATE=%s/state EBB_JOURNAL=%s/journal.db "
+      .. "LD_LIBRARY_PATH=%s/lib %s timeout 60 ./embed_run %s"):format(dir,
+      dir, root, crash and "EBB_CRASH=" .. crash or "", id))
+  end
+
+  setup(function()
+    run("gcc -std=c17 -Wall -Wextra -Werror " .. here .. "/docs/embed_run.c "
+      .. flags "--cflags --libs" .. " -o embed_run")
+  end)
+
+  it("executes its commands once, and then tells what is recorded", function()
+    assert.same({ listed, 0 }, { execute "whole" })
+    assert.same({ listed, 0 }, { execute "whole" })
+  end)
+
+  it("goes on where it was killed", function()
+    for n, crash in ipairs { "connected:1", "outcome-done:1", "connected:3",
+      "outcome-done:3", "outcome-done:5", "run-end:1", "run-ended:1" } do
+      local text, status = execute("killed" .. n, crash)
+      assert.equal(137, status, crash .. ": " .. text)
+      assert.same({ listed, 0 }, { execute("killed" .. n) })
+    end
+  end)
+
+  it("says that a command's outcome is unknown, and ends", function()
+    local text, status = execute("unknown", "answered:2")
+    assert.equal(137, status, text)
+    text, status = execute "unknown"
+    assert.equal(1, status)
+    assert.truthy(text:find("^outcome_unknown: "), text)
+    text, status = execute "unknown"
+    assert.equal(1, status)
+    assert.truthy(text:find("^it failed before: "), text)
+    run(("EBB_STATE=%s/state EBB_JOURNAL=%s/journal.db timeout 60 %s/bin/ebb "
+      .. "runs prune --kill"):format(dir, dir, root))
+  end)
+
+  it("leaves no sandbox", function()
+    assert.equal("[]\n", run(("EBB_STATE=%s/state timeout 60 %s/bin/ebb "
+      .. "--local sandbox list --json"):format(dir, root)))
+  end)
+end)
+
 describe("a host in C++", function()
   it("links to the same names", function()
     if select(2, shell "g++ --version") ~= 0 then
