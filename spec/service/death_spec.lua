@@ -45,7 +45,9 @@ local function guest(id)
   return tonumber(text:match '"pid":(%d+)')
 end
 
-local function kill(pid) os.execute(("kill -KILL %d 2>/dev/null"):format(pid)) end
+local function kill(pid)
+  os.execute(("kill -KILL %d 2>/dev/null"):format(pid))
+end
 
 local function is_gone(pid)
   local file = io.open(("/proc/%d/stat"):format(pid))

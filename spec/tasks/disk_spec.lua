@@ -138,10 +138,9 @@ describe("a pause in the middle of writing (A06)", function()
       local id = s:create { timeout = 600 }.sandboxID
       local content = ("0123456789abcdef"):rep(60000)
       local input = client.dir .. "/big.json"
-      local file = assert(io.open(input, "w"))
       for _, memory in ipairs { true, false } do
         for turn = 1, 4 do
-          file = assert(io.open(input, "w"))
+          local file = assert(io.open(input, "w"))
           file:write(cjson.encode { sandboxId = id,
             files = { { path = "big" .. turn, content = content } } })
           file:close()

@@ -2,7 +2,6 @@
 -- What ends with a command, what with its sandbox, and what a sandbox that
 -- misbehaves costs the machine (A11, C18).
 
-local cjson = require "cjson"
 local tasks = require "support.tasks"
 local traces = require "support.traces"
 
