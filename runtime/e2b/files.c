@@ -30,6 +30,35 @@ static bool is(const char *name, size_t n, const char *text)
     return strlen(text) == n && memcmp(name, text, n) == 0;
 }
 
+/* The next name of a path that means something: a leading ~ is the home, where
+ * a relative path begins anyway. */
+static size_t next_step(const char **path, bool first)
+{
+    size_t n;
+
+    if (first && (*path)[0] == '~' && ((*path)[1] == '/' || (*path)[1] == '\0'))
+        *path += 1;
+    while ((n = next_name(path)) > 0 && is(*path, n, "."))
+        *path += n;
+    return n;
+}
+
+bool ebb_e2b_files_same(const char *a, const char *b)
+{
+    bool same = (*a == '/') == (*b == '/'), first = true;
+    size_t n = 1, m = 1;
+
+    while (same && n > 0) {
+        n = next_step(&a, first);
+        m = next_step(&b, first);
+        same = n == m && memcmp(a, b, n) == 0;
+        a += n;
+        b += m;
+        first = false;
+    }
+    return same;
+}
+
 /*
  * A relative path begins in a home of unknown depth, which ".." can leave:
  * then it counts as seen from the root.

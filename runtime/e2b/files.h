@@ -12,6 +12,12 @@
 char *ebb_e2b_files_path(const char *path);
 
 /*
+ * Whether two paths are one for certain, as written: "." and doubled slashes
+ * say nothing, a relative path begins in the home, as "~/" does.
+ */
+bool ebb_e2b_files_same(const char *a, const char *b);
+
+/*
  * Whether a path is under /proc or /sys, where sizes say nothing: as written,
  * with every ".", ".." and doubled slash worked out.
  */

@@ -9,6 +9,9 @@
 /* Seconds between keepalives on a stream: below every idle limit between. */
 #define KEEPALIVE_S "50"
 
+/* The protocol knows ten digits, four months; a longer limit is ours alone. */
+#define TIMEOUT_MS_MAX INT64_C(9999999999)
+
 static ebb_http_limits limits_of(const ebb_e2b_config *config,
                                  const ebb_e2b_rpc *rpc)
 {
@@ -49,8 +52,8 @@ ebb_e2b_transfer *ebb_e2b_rpc_start(ebb_e2b_job *job, const ebb_e2b_rpc *rpc,
     if (rpc->is_stream)
         headers[config.headers_count++] =
             (ebb_http_header){ "Keepalive-Ping-Interval", KEEPALIVE_S };
-    /* No limit is no header: a literal 0 ends the stream at once. */
-    if (rpc->timeout_ms > 0) {
+    /* None, or none that it can say, is no header: a 0 ends the stream. */
+    if (rpc->timeout_ms > 0 && rpc->timeout_ms <= TIMEOUT_MS_MAX) {
         snprintf(timeout, sizeof timeout, "%" PRId64, rpc->timeout_ms);
         headers[config.headers_count++] =
             (ebb_http_header){ "Connect-Timeout-Ms", timeout };

@@ -48,8 +48,5 @@ const char *ebb_place_shown(const char *text, char out[EBB_SHOWN_BYTES])
     }
     memcpy(out, text, n);
     out[n] = '\0';
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)out[i] < ' ' || out[i] == 0x7F)
-            out[i] = '?'; /* a message is one line, and no terminal's order */
     return out;
 }

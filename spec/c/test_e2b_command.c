@@ -179,6 +179,10 @@ static void an_error_without_a_start_ran_nothing(void **state)
     } cases[] = {
         { "invalid_argument", "cwd '/x' does not exist", EBB_INVALID_INPUT,
           "cwd \"/x\"" },
+        { "invalid_argument", "error starting process 'x': not a directory",
+          EBB_INVALID_INPUT, "cwd \"/x\"" },
+        { "invalid_argument", "failed to expand path '~u'", EBB_INVALID_INPUT,
+          "cwd \"/x\"" },
         { "unauthenticated", "invalid username: 'u'", EBB_INVALID_INPUT,
           "user: " },
         { "resource_exhausted", "full", EBB_LIMIT_EXCEEDED, "full" },
@@ -200,6 +204,32 @@ static void an_error_without_a_start_ran_nothing(void **state)
         rig_call *call = rig_call_task(r, RUN, IN(",\"cwd\":\"/x\""));
         assert_code(call, cases[i].wanted);
         assert_non_null(strstr(call->err.msg, cases[i].part));
+        rig_call_free(call);
+        rig_close(r);
+    }
+}
+
+static void a_limit_that_the_protocol_cannot_say_is_ours(void **state)
+{
+    static const struct {
+        const char *in;
+        bool said;
+    } cases[] = {
+        { IN(",\"timeoutMs\":9999999999"), true },
+        { IN(",\"timeoutMs\":9999999998.5"), true },
+        { IN(",\"timeoutMs\":10000000000"), false },
+        { IN(",\"timeoutMs\":1e12"), false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rig *r = open_connected();
+        ON_START(r, RIG_REPLY, START EXIT_3 FINISH);
+        rig_call *call = rig_call_task(r, RUN, cases[i].in);
+        assert_code(call, EBB_OK);
+        assert_int_equal(strstr(rig_get(r, START_LINE, 0)->headers,
+                                "connect-timeout-ms: 9999999999\n") != NULL,
+                         cases[i].said);
         rig_call_free(call);
         rig_close(r);
     }
@@ -252,6 +282,7 @@ int main(void)
         cmocka_unit_test(a_recent_connect_is_used_again),
         cmocka_unit_test(a_life_that_is_too_long_is_asked_for_shorter),
         cmocka_unit_test(an_error_without_a_start_ran_nothing),
+        cmocka_unit_test(a_limit_that_the_protocol_cannot_say_is_ours),
         cmocka_unit_test(what_is_too_long_is_not_sent),
     };
 

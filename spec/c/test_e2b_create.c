@@ -329,9 +329,45 @@ static void a_long_key_is_no_part_of_the_url(void **state)
     rig_close(r);
 }
 
+static void envs_are_checked_before_anything_is_sent(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t bytes; /* of its value */
+        ebb_code code;
+    } cases[] = {
+        { "A=B", 1, EBB_INVALID_INPUT },
+        { "", 1, EBB_INVALID_INPUT },
+        { "A", (1 << 20) - 2, EBB_LIMIT_EXCEEDED }, /* A= and a NUL */
+        { "A", (1 << 20) - 3, EBB_SERVER },         /* it was sent */
+    };
+    char *json = malloc((1 << 20) + 200);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rig *r = rig_open();
+        rig_call *call;
+        size_t n = (size_t)sprintf(
+            json, "{\"idempotencyKey\":\"k1\",\"envs\":{\"%s\":\"",
+            cases[i].name);
+        memset(json + n, 'x', cases[i].bytes);
+        strcpy(json + n + cases[i].bytes, "\"}}");
+        rig_on(r, "GET", "/v2/sandboxes", 500, "{}");
+        call = rig_call_task(r, CREATE, json);
+        assert_code(call, cases[i].code);
+        assert_int_equal(r->requests_n, cases[i].code == EBB_SERVER);
+        if (cases[i].code != EBB_SERVER)
+            assert_non_null(strstr(call->err.msg, "e2b.createSandbox: envs: "));
+        rig_call_free(call);
+        rig_close(r);
+    }
+    free(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(envs_are_checked_before_anything_is_sent),
         cmocka_unit_test(a_missing_sandbox_is_created_under_the_key),
         cmocka_unit_test(the_filter_is_encoded_in_three_layers),
         CASE(what_was_given_is_sent_as_it_was_given, "B18"),

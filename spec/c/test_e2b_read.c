@@ -187,9 +187,41 @@ static void ordinary_paths_are_not_virtual(void **state)
         assert_false(ebb_e2b_files_is_virtual(paths[i]));
 }
 
+static void paths_are_one_only_when_that_is_certain(void **state)
+{
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } cases[] = {
+        { "a", "a", true },
+        { "a", "./a", true },
+        { "a", "~/a", true },
+        { "~/./a", ".//a/", true },
+        { "~", ".", true },
+        { "/a/b", "//a/./b/", true },
+        { "/", "/.", true },
+        { "a", "b", false },
+        { "a", "/a", false },
+        { "a", "a/b", false },
+        { "~a", "a", false },
+        { "./~/a", "a", false },
+        { "a/..", ".", false },
+        { "a/../b", "b", false },
+        { "/home/user/a", "a", false },
+        { "..", "...", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (ebb_e2b_files_same(cases[i].a, cases[i].b) != cases[i].same ||
+            ebb_e2b_files_same(cases[i].b, cases[i].a) != cases[i].same)
+            fail_msg("%s, %s", cases[i].a, cases[i].b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paths_are_one_only_when_that_is_certain),
         CASE(a_file_comes_back_whole, "A08"),
         cmocka_unit_test(what_cannot_be_read_is_refused_by_its_stat),
         CASE(a_file_that_grows_is_stopped, "B11"),

@@ -162,6 +162,25 @@ static void samples_come_with_their_names(void **state)
     rig_close(r);
 }
 
+static void samples_come_oldest_first_whatever_the_server_does(void **state)
+{
+    rig *r = rig_open();
+    rig_call *call;
+
+    (void)state;
+    rig_on(r, "GET", "/sandboxes/i1/metrics", 200,
+           "[" SAMPLE("6") "," SAMPLE("1") "," SAMPLE("3") "]");
+    call = rig_call_task(r, METRICS, IN(",\"limit\":2"));
+    assert_code(call, EBB_OK);
+    assert_string_equal(rig_text(call->result, "metrics.0.timestamp"),
+                        "2026-11-29T15:00:01.000Z");
+    assert_string_equal(rig_text(call->result, "metrics.1.timestamp"),
+                        "2026-11-29T15:00:03.000Z");
+    assert_int_equal(rig_int(call->result, "page.returned"), 2);
+    rig_call_free(call);
+    rig_close(r);
+}
+
 static void times_are_checked_before_anything_is_sent(void **state)
 {
     static const char *const inputs[] = {
@@ -206,6 +225,7 @@ int main(void)
         cmocka_unit_test(the_cursor_leads_on_where_there_may_be_more),
         cmocka_unit_test(logs_that_are_none_are_refused),
         cmocka_unit_test(samples_come_with_their_names),
+        cmocka_unit_test(samples_come_oldest_first_whatever_the_server_does),
         cmocka_unit_test(times_are_checked_before_anything_is_sent),
         cmocka_unit_test(samples_that_are_none_are_refused),
     };

@@ -109,6 +109,9 @@ static void wrong_contents_are_named_before_anything_is_sent(void **state)
         { FILES("{\"path\":\"/a\",\"content\":\"\"},{\"path\":\"/a\","
                 "\"content\":\"\"}"),
           EBB_INVALID_INPUT, "files[2].path: the same as files[1].path" },
+        { FILES("{\"path\":\"a;\",\"content\":\"\"},{\"path\":\"./a;\","
+                "\"content\":\"\"}"),
+          EBB_INVALID_INPUT, "files[2].path: the same as files[1].path" },
         { "{\"sandboxId\":\"i1\",\"maxTotalBytes\":3,\"files\":[{\"path\":"
           "\"/a\",\"content\":\"ab\"},{\"path\":\"/b\",\"content\":\"ab\"}]}",
           EBB_LIMIT_EXCEEDED, "4 bytes in all" },

@@ -147,6 +147,20 @@ static void finish(ebb_e2b_running *c)
 
 /* ---- the end of the stream ---- */
 
+/*
+ * Whether envd's words are about the directory: it names the cwd, or what it
+ * cannot do with it.
+ */
+static bool is_about_cwd(const ebb_e2b_running *c)
+{
+    const char *words = c->process.message;
+
+    return ebb_value_find(c->job.input, "cwd") != NULL &&
+           (strstr(words, "cwd") != NULL ||
+            strstr(words, "ot a directory") != NULL ||
+            strstr(words, "expand path") != NULL);
+}
+
 /* An error in place of a start: nothing ran, if the code can say so. */
 static void fail_unstarted(ebb_e2b_running *c)
 {
@@ -157,8 +171,7 @@ static void fail_unstarted(ebb_e2b_running *c)
 
     ebb_e2b_error_quote(&c->job, c->process.message, strlen(c->process.message),
                         words);
-    if (code == EBB_CONNECT_INVALID_ARGUMENT && cwd != NULL &&
-        strstr(c->process.message, "cwd") != NULL)
+    if (code == EBB_CONNECT_INVALID_ARGUMENT && is_about_cwd(c))
         ebb_err_set(&err, EBB_INVALID_INPUT, "%s: cwd \"%s\": %s",
                     c->job.subject, ebb_place_shown(cwd, shown), words);
     else if (code == EBB_CONNECT_UNAUTHENTICATED)

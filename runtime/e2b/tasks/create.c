@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "e2b/connection.h"
 #include "e2b/control.h"
+#include "e2b/tasks/inputs.h"
 #include "e2b/tasks/result.h"
 #include "e2b/tasks/sandboxes.h"
 #include "e2b/state.h"
@@ -350,10 +351,15 @@ static void listed(ebb_e2b_job *job, const ebb_err *err)
 static void begin(ebb_e2b_job *job)
 {
     create *c = (create *)job;
+    const ebb_value *envs = ebb_value_find(job->input, "envs");
+    ebb_err err = { 0 };
 
     snprintf(job->subject, sizeof job->subject, "create a sandbox");
     c->key = ebb_value_find_string(job->input, "idempotencyKey");
-    list(c, listed);
+    if (ebb_e2b_check_envs("e2b.createSandbox", envs, &err) != 0)
+        ebb_e2b_job_fail(job, &err, NULL);
+    else
+        list(c, listed);
 }
 
 static void clear(ebb_e2b_job *job)

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "task/place.h"
+
 #define ENVS_BYTES_MAX 1048576
 
 int ebb_e2b_check_envs(const char *task, const ebb_value *envs, ebb_err *err)
@@ -12,13 +14,14 @@ int ebb_e2b_check_envs(const char *task, const ebb_value *envs, ebb_err *err)
     void *next = NULL;
     const char *name;
     ebb_value *value;
+    char shown[EBB_SHOWN_BYTES];
 
     while (ebb_value_next(envs, &next, &name, &value)) {
         if (*name == '\0' || strchr(name, '=') != NULL)
             return ebb_err_set(err, EBB_INVALID_INPUT,
-                               "%s: envs: \"%.48s\" cannot be the name of a "
+                               "%s: envs: \"%s\" cannot be the name of a "
                                "variable",
-                               task, name);
+                               task, ebb_place_shown(name, shown));
         ebb_value_get_string(value, &n);
         total += strlen(name) + n + 2; /* as NAME=value and a NUL */
     }

@@ -2,10 +2,12 @@
 #include "e2b/tasks/tasks.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "base/mem.h"
 #include "e2b/control.h"
 #include "e2b/tasks/result.h"
+#include "task/place.h"
 
 #define QUERY_BYTES 128
 
@@ -41,15 +43,50 @@ static ebb_value *sample_of(const ebb_value *given, ebb_err *err)
     return out;
 }
 
+/* When a sample of the answer was taken. */
+typedef struct moment {
+    int64_t wall_ms;
+    size_t index;
+} moment;
+
+static int by_time(const void *left, const void *right)
+{
+    const moment *a = left, *b = right;
+
+    if (a->wall_ms != b->wall_ms)
+        return a->wall_ms < b->wall_ms ? -1 : 1;
+    return a->index < b->index ? -1 : 1;
+}
+
+/* The samples' places in the order of their times, which no server has to
+ * keep; NULL: no memory. One without a time is found out when it is taken. */
+static moment *order_of(const ebb_value *given)
+{
+    size_t n = ebb_value_size(given);
+    moment *order = ebb_mem_zero((n + 1) * sizeof *order);
+
+    for (size_t i = 0; order != NULL && i < n; i++) {
+        const char *at =
+            ebb_value_find_string(ebb_value_at(given, i), "timestamp");
+        order[i].index = i;
+        if (at == NULL || !ebb_clock_parse_iso(at, &order[i].wall_ms))
+            order[i].wall_ms = INT64_MIN; /* first, where it is looked at */
+    }
+    if (order != NULL)
+        qsort(order, n, sizeof *order, by_time);
+    return order;
+}
+
 static ebb_value *samples_of(const ebb_value *given, size_t limit, ebb_err *err)
 {
-    ebb_value *out = ebb_value_array();
+    moment *order = order_of(given);
+    ebb_value *out = order == NULL ? NULL : ebb_value_array();
 
     if (out == NULL)
         ebb_err_set(err, EBB_NO_MEMORY, "metrics");
     for (size_t i = 0; out != NULL && i < ebb_value_size(given) && i < limit;
          i++) {
-        ebb_value *sample = sample_of(ebb_value_at(given, i), err);
+        ebb_value *sample = sample_of(ebb_value_at(given, order[i].index), err);
         if (sample != NULL && ebb_value_add(out, sample) == 0)
             continue;
         if (sample != NULL)
@@ -57,6 +94,7 @@ static ebb_value *samples_of(const ebb_value *given, size_t limit, ebb_err *err)
         ebb_value_free(out);
         out = NULL;
     }
+    ebb_mem_free(order);
     return out;
 }
 
@@ -94,14 +132,15 @@ static int take_time(const ebb_e2b_job *job, const char *name, bool *given,
                      int64_t *wall_ms, ebb_err *err)
 {
     const char *text = ebb_value_find_string(job->input, name);
+    char shown[EBB_SHOWN_BYTES];
 
     *given = text != NULL;
     if (text == NULL || ebb_clock_parse_iso(text, wall_ms))
         return 0;
     return ebb_err_set(err, EBB_INVALID_INPUT,
                        "e2b.getSandboxMetrics: %s: expected ISO 8601 with a "
-                       "zone, such as 2026-11-29T15:00:00Z, got \"%.40s\"",
-                       name, text);
+                       "zone, such as 2026-11-29T15:00:00Z, got \"%s\"",
+                       name, ebb_place_shown(text, shown));
 }
 
 static char *write_path(const ebb_e2b_job *job, ebb_err *err)

@@ -45,7 +45,7 @@ static int take_content(ebb_e2b_file *f, const ebb_value *entry, size_t index,
 static int check_twice(const ebb_e2b_writing *w, size_t index, ebb_err *err)
 {
     for (size_t i = 0; i < index; i++)
-        if (strcmp(w->files[i].path, w->files[index].path) == 0)
+        if (ebb_e2b_files_same(w->files[i].path, w->files[index].path))
             return ebb_err_set(err, EBB_INVALID_INPUT,
                                "e2b.writeFiles: files[%zu].path: the same as "
                                "files[%zu].path",
