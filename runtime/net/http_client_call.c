@@ -21,12 +21,10 @@ static int on_connected(void *context, char *remote, char *local,
                         int remote_port, int local_port)
 {
     ebb_http_call *call = context;
+    const ebb_http_ends ends = { local, remote, local_port, remote_port };
     long connects = 1;
     int fd;
 
-    (void)remote;
-    (void)local;
-    (void)remote_port;
     /* libcurl begins again when a reused connection dies before the answer. It
      * would ask for a rewind only if a byte had reached the socket; one that
      * it has taken is enough for us. */
@@ -35,7 +33,7 @@ static int on_connected(void *context, char *remote, char *local,
     if (!call->connected && !call->again) {
         curl_easy_getinfo(call->easy, CURLINFO_NUM_CONNECTS, &connects);
         call->reused = connects == 0;
-        fd = call->reused ? ebb_http_idle_find(call->client, local_port) : -1;
+        fd = call->reused ? ebb_http_idle_find(call->client, &ends) : -1;
         call->fd = fd; /* the body may go out before libcurl watches it */
         if (!ebb_http_idle_is_quiet(fd))
             return CURL_PREREQFUNC_ABORT;

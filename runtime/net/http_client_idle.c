@@ -4,15 +4,19 @@
  * Whether an idle connection may carry another request. libcurl takes one on
  * which bytes have come that nobody asked for, such as the 408 of a server
  * that is about to close, and would read them as the next answer. libcurl
- * does not say which descriptor a request is about to use, but which local
- * port, so the descriptors of idle connections are remembered by theirs.
+ * does not say which descriptor a request is about to use, but its two ends,
+ * so the descriptors of idle connections are remembered and looked through.
+ * The port alone is not enough: the kernel gives one to several connections
+ * if they lead to different places.
  */
 
 #include "net/http_client_private.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <string.h>
 #include <sys/socket.h>
 
 void ebb_http_idle_note(ebb_http_call *call)
@@ -27,33 +31,68 @@ void ebb_http_idle_note(ebb_http_call *call)
     if (fd == CURL_SOCKET_BAD || port <= 0)
         return; /* closed, or a Unix socket */
     for (size_t i = 0; i < EBB_HTTP_IDLE_MAX; i++)
-        if (client->idle[i].port == port)
+        if (client->idle[i].port != 0 && client->idle[i].fd == fd)
             at = &client->idle[i];
     if (at == &client->idle[client->idle_next])
         client->idle_next = (client->idle_next + 1) % EBB_HTTP_IDLE_MAX;
     *at = (ebb_http_idle){ (int)port, fd };
 }
 
-/* Not closed meanwhile, and its number given to another. */
-static bool has_port(int fd, int port)
-{
-    struct sockaddr_in6 at = { 0 }; /* sin_port is at the same place */
-    socklen_t n = sizeof at;
+/* One end of a connection, as getsockname and getpeername say it. */
+typedef union end {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+} end;
 
-    return getsockname(fd, (struct sockaddr *)&at, &n) == 0 &&
-           (at.sin6_family == AF_INET || at.sin6_family == AF_INET6) &&
-           ntohs(at.sin6_port) == port;
+static bool has_address(const end *at, const char *address)
+{
+    char text[INET6_ADDRSTRLEN] = "";
+
+    if (at->any.sa_family == AF_INET)
+        inet_ntop(AF_INET, &at->v4.sin_addr, text, sizeof text);
+    else if (at->any.sa_family == AF_INET6)
+        inet_ntop(AF_INET6, &at->v6.sin6_addr, text, sizeof text);
+    return strcmp(text, address) == 0;
 }
 
-int ebb_http_idle_find(const ebb_http_client *client, int port)
+/*
+ * The remote port if fd has these ends but for that; -1: no, such as when it
+ * was closed meanwhile and its number given to another.
+ */
+static int port_behind(int fd, const ebb_http_ends *ends)
 {
-    for (size_t i = 0; i < EBB_HTTP_IDLE_MAX; i++) {
-        const ebb_http_idle *idle = &client->idle[i];
+    end local = { 0 }, remote = { 0 };
+    socklen_t n = sizeof local, m = sizeof remote;
 
-        if (port > 0 && idle->port == port && has_port(idle->fd, port))
+    if (getsockname(fd, &local.any, &n) != 0 ||
+        getpeername(fd, &remote.any, &m) != 0 ||
+        !has_address(&local, ends->local) ||
+        !has_address(&remote, ends->remote) ||
+        ntohs(local.v4.sin_port) != ends->local_port) /* v6: same place */
+        return -1;
+    return ntohs(remote.v4.sin_port);
+}
+
+int ebb_http_idle_find(const ebb_http_client *client, const ebb_http_ends *ends)
+{
+    int found = -1, count = 0;
+
+    for (size_t i = 0; ends->local_port > 0 && i < EBB_HTTP_IDLE_MAX; i++) {
+        const ebb_http_idle *idle = &client->idle[i];
+        int port;
+
+        if (idle->port != ends->local_port)
+            continue;
+        port = port_behind(idle->fd, ends);
+        if (port == ends->remote_port)
             return idle->fd;
+        if (port >= 0) { /* a proxy's, where libcurl says the URL's */
+            found = idle->fd;
+            count++;
+        }
     }
-    return -1;
+    return count == 1 ? found : -1;
 }
 
 bool ebb_http_idle_is_quiet(int fd)

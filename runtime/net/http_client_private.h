@@ -41,6 +41,12 @@ typedef struct ebb_http_idle {
     int fd;
 } ebb_http_idle;
 
+/* Of a connection, as libcurl names them; borrowed. */
+typedef struct ebb_http_ends {
+    const char *local, *remote;
+    int local_port, remote_port;
+} ebb_http_ends;
+
 struct ebb_http_client {
     ebb_loop *loop;
     CURLM *multi;
@@ -213,8 +219,9 @@ bool ebb_http_again(ebb_http_call *call);
 /* The call is complete: its connection, if it is kept, is idle now. */
 void ebb_http_idle_note(ebb_http_call *call);
 
-/* The descriptor of an idle connection by its local port, or -1. */
-int ebb_http_idle_find(const ebb_http_client *client, int port);
+/* The descriptor of an idle connection by its ends, or -1. */
+int ebb_http_idle_find(const ebb_http_client *client,
+                       const ebb_http_ends *ends);
 
 /* Whether nothing has come on it; also of -1. */
 bool ebb_http_idle_is_quiet(int fd);

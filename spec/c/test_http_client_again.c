@@ -188,6 +188,56 @@ static void nothing_is_claimed_about_what_is_not_tcp(void **state)
     free_ends(e);
 }
 
+/* A connection to a port of 127.0.0.1 from a port that others have, too. */
+static int connect_from(uint16_t *from, uint16_t to)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(*from) };
+    socklen_t n = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM, 0), yes = 1;
+
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
+    getsockname(fd, (struct sockaddr *)&at, &n);
+    *from = ntohs(at.sin_port);
+    at.sin_port = htons(to);
+    assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    return fd;
+}
+
+static void connections_from_one_port_are_told_apart(void **state)
+{
+    ebb_http_client *client = calloc(1, sizeof *client);
+    ebb_http_ends which = { .local = "127.0.0.1", .remote = "127.0.0.1" };
+    uint16_t from = 0, to[2] = { 0, 0 };
+    int listen_fd[2], fd[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        listen_fd[i] = peer_listen(&to[i]);
+        fd[i] = connect_from(&from, to[i]);
+        client->idle[i] = (ebb_http_idle){ from, fd[i] };
+    }
+    which.local_port = from;
+    for (int i = 0; i < 2; i++) {
+        which.remote_port = to[i];
+        assert_int_equal(ebb_http_idle_find(client, &which), fd[i]);
+    }
+    which.remote_port = 1; /* as through a proxy: which of them? */
+    assert_int_equal(ebb_http_idle_find(client, &which), -1);
+    client->idle[1].port = 0;
+    assert_int_equal(ebb_http_idle_find(client, &which), fd[0]);
+    which.remote = "127.0.0.2";
+    assert_int_equal(ebb_http_idle_find(client, &which), -1);
+    which.remote = "127.0.0.1";
+    close(fd[0]);
+    assert_int_equal(ebb_http_idle_find(client, &which), -1);
+    close(fd[1]);
+    close(listen_fd[0]);
+    close(listen_fd[1]);
+    free(client);
+}
+
 static void an_answer_that_began_is_no_end(void **state)
 {
     ends *e = kept_connection(*state);
@@ -219,6 +269,7 @@ int main(void)
         BOTH(a_connection_that_has_ended_takes_no_body),
         BOTH(nothing_is_claimed_about_what_is_not_tcp),
         BOTH(an_answer_that_began_is_no_end),
+        cmocka_unit_test(connections_from_one_port_are_told_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
