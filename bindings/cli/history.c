@@ -13,7 +13,8 @@
 
 #include "cli/cli.h"
 
-#define CHUNKS_MAX 1000
+#define CHUNKS_MAX      1000
+#define KEY_BYTES_MIN   8    /* a shorter one is no secret */
 #define FILE_CHUNKS_MAX 2000 /* then the file is cut to CHUNKS_MAX */
 
 struct ebb_history {
@@ -57,10 +58,20 @@ static FILE *open_private(const char *path, const char *mode)
     return file;
 }
 
+/* The prompt remembers it as long as it runs, the file never. */
+static bool holds_key(const char *chunk)
+{
+    const char *key = getenv("E2B_API_KEY");
+
+    return key != NULL && strlen(key) >= KEY_BYTES_MIN &&
+           strstr(chunk, key) != NULL;
+}
+
 static void write_chunk(FILE *file, const char *chunk)
 {
-    ebb_value *value = ebb_value_text(chunk);
-    char *text = ebb_value_write(value, EBB_WRITE_COMPACT, NULL);
+    ebb_value *value = holds_key(chunk) ? NULL : ebb_value_text(chunk);
+    char *text =
+        value != NULL ? ebb_value_write(value, EBB_WRITE_COMPACT, NULL) : NULL;
 
     if (text != NULL)
         fprintf(file, "%s\n", text);

@@ -64,6 +64,19 @@ describe("the prompt", function()
     file:close()
   end)
 
+  it("never keeps a key that was typed (D06)", function()
+    local key = "e2b_ca11a12eca11a12e"
+    prompt({
+      type_in("mine = '" .. key .. "'"), "ebb> ",
+      type_in "#mine", "20\r\n", "ebb> ",
+    }, "NO_COLOR=1 E2B_API_KEY=" .. key .. " ")
+    local file = assert(io.open(ebb.dir .. "/history"))
+    local kept = file:read "a"
+    file:close()
+    assert.truthy(kept:find("#mine", 1, true))
+    assert.falsy(kept:find("ca11a12e", 1, true))
+  end)
+
   it("says whose sandboxes they are", function()
     local bare = ("env -u E2B_API_KEY -u EBB_LOCAL EBB_STATE=%s "):format(
       ebb.dir) .. "%s " .. (os.getenv "EBB_BUILD" or "build") .. "/ebb repl"
