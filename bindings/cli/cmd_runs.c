@@ -57,7 +57,7 @@ static int show_step(ebb_cli *cli, const ebb_value *run, const char *path)
     }
     if (cli->json)
         return ebb_output_value(cli, step);
-    ebb_runs_show_step(step);
+    ebb_runs_show_step(run, step);
     return EBB_EXIT_OK;
 }
 

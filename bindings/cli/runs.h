@@ -24,8 +24,8 @@ void ebb_runs_show_line(const ebb_value *step);
 /* How it ended, what it left. */
 void ebb_runs_show_end(const ebb_value *run);
 
-/* Everything of one step. */
-void ebb_runs_show_step(const ebb_value *step);
+/* Everything of one step of the run. */
+void ebb_runs_show_step(const ebb_value *run, const ebb_value *step);
 
 /* ---- runs_resume.c: each returns an exit status ---- */
 

@@ -251,7 +251,37 @@ static void show_attempts(const ebb_value *attempts)
     }
 }
 
-void ebb_runs_show_step(const ebb_value *step)
+/* What was logged for the step, if anything was. */
+static void show_log(const ebb_value *run, const char *path)
+{
+    const ebb_value *lines = ebb_value_find(run, "log");
+    bool any = false;
+
+    for (size_t i = 0; i < ebb_value_size(lines); i++) {
+        const ebb_value *line = ebb_value_at(lines, i);
+        const ebb_value *fields = ebb_value_find(line, "fields");
+        int64_t attempt = ebb_value_find_int(line, "attempt", 0);
+        char *text = NULL;
+
+        if (strcmp(ebb_output_text(line, "step"), path) != 0)
+            continue;
+        if (!any)
+            printf("\nlog:\n");
+        any = true;
+        if (fields != NULL)
+            text = ebb_value_write(fields, EBB_WRITE_COMPACT, NULL);
+        printf("%s %s: %s%s%s", ebb_output_text(line, "at"),
+               ebb_output_text(line, "level"),
+               ebb_output_text(line, "message"), text != NULL ? " " : "",
+               text != NULL ? text : "");
+        if (attempt > 0)
+            printf(" (attempt %" PRId64 ")", attempt);
+        putchar('\n');
+        ebb_free(text);
+    }
+}
+
+void ebb_runs_show_step(const ebb_value *run, const ebb_value *step)
 {
     char took[EBB_DURATION_BYTES];
 
@@ -267,4 +297,5 @@ void ebb_runs_show_step(const ebb_value *step)
     show_value("input", ebb_value_find(step, "input"));
     show_value("output", ebb_value_find(step, "output"));
     show_value("error", ebb_value_find(step, "error"));
+    show_log(run, ebb_output_text(step, "path"));
 }

@@ -44,6 +44,42 @@ local function check_nothing_left(id)
   assert.same({}, run.sandboxes)
 end
 
+describe("a second Ctrl-C", function()
+  it("gives up at once, and the run stays interrupted", function()
+    local it = interrupted.start(runs.dir,
+      ("%s %s/ebb run --id twice %s"):format(runs:environment(), build,
+        runs:write [[
+          local _ <close> = ebb.defer(function()
+            count "cleanup"
+            ebb.sleep(60)
+            count "never"
+          end)
+          ebb.step("one", function() return count "one" end)
+          ebb.sleep(60)]]))
+    local seen = {}
+    local function await(name)
+      assert(interrupted.wait(10, function()
+        for _, got in ipairs((runs:counts())) do seen[got] = true end
+        return seen[name]
+      end), name)
+    end
+    await "one"
+    it:signal "INT"
+    await "cleanup"
+    it:signal "INT"
+    local ended = it:finish()
+    assert.equal(130, ended.status)
+    assert.is_true(ended.seconds < 2, ended.seconds)
+    assert.truthy(ended.errors:find("the run stays interrupted", 1, true),
+      ended.errors)
+    local run = cjson.decode((runs:words "--json runs show twice"))
+    assert.equal("interrupted", run.state)
+    assert.equal("done", run.steps[1].state)
+    runs:words "runs cancel twice"
+    assert.same({}, (runs:counts()))
+  end)
+end)
+
 describe("ebb runs cancel", function()
   it("ends a running run after its cleanup, and its sandbox", function()
     local it = start "running"

@@ -220,6 +220,9 @@ describe("a durable run", function()
       lines[#lines + 1] = ("%s %s %d"):format(line.step, line.message,
         line.attempt or 0)
     end
+    local shown = runs:words "runs show flaky --step 1"
+    assert.truthy(shown:find(" warn: in (attempt 3)\n", 1, true), shown)
+    assert.falsy(shown:find(": after", 1, true), shown)
     assert.same({ "1 before 0", "1 begun 1", "1 in 1", "1 begun 2", "1 in 2",
       "1 begun 3", "1 in 3", "2 after 0" }, lines)
   end)

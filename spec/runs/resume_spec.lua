@@ -2,6 +2,7 @@
 -- What a resumed run keeps and what it tries again.
 
 local durable = require "support.durable"
+local scripted = require "support.scripted"
 
 local runs
 
@@ -36,6 +37,37 @@ local function resume(id)
   assert.equal(0, status, err)
   return out, select(2, runs:counts())
 end
+
+describe("a call that was killed between its attempts", function()
+  it("goes on with attempt 3 of 4, at the time that was set", function()
+    local server = scripted.start { { on = "GET /files", status = 503 } }
+    local words = "run --id attempts " .. runs:write [[
+      local ok, e = pcall(e2b.readFile, { sandboxId = "ibox",
+        path = "/tmp/a.txt" })
+      return ok and "read" or e.code .. " " .. e.attempts]]
+    local env = ("EBB_LOCAL= E2B_API_URL=%s E2B_SANDBOX_URL=%s E2B_API_KEY=e2b_"
+      .. "%s EBB_LIMITS=retry=300,jitter=0 EBB_CRASH="):format(server.url,
+      server.url, ("0"):rep(40))
+    local out, status, err
+    for _ = 1, 2 do
+      _, status = runs:program(words, env .. "attempt-done:1")
+      assert.equal(durable.KILLED, status)
+    end
+    out, status, err = runs:program(words, env)
+    assert.equal(0, status, err)
+    assert.equal("server 4", out)
+    local at = {}
+    for i, request in ipairs(server:requests "GET /files") do
+      at[i] = request.at
+    end
+    assert.equal(4, #at)
+    -- 300 ms, then twice that, and again, as it would be in one process.
+    for i, least in ipairs { 0.29, 0.59, 1.19 } do
+      assert.is_true(at[i + 1] - at[i] > least, at[i + 1] - at[i])
+    end
+    server:stop()
+  end)
+end)
 
 describe("a resumed run", function()
   it("keeps what a branch had done, and tries the other again", function()
