@@ -194,6 +194,8 @@ local deferred = {
   end,
 }
 
+core.scope(deferred.__close)
+
 function ebb.defer(fn, ...)
   core.check_callable(fn, "ebb.defer", "function")
   local self = table.pack(...)

@@ -387,6 +387,9 @@ void lebb_add_group(lua_State *L)
     static const luaL_Reg functions[] = { { "group", l_group_new },
                                           { NULL, NULL } };
 
+    lua_pushcfunction(L, l_group_close);
+    lebb_sched_add_scope(L, -1);
+    lua_pop(L, 1);
     luaL_newmetatable(L, GROUP_NAME);
     luaL_setfuncs(L, methods, 0);
     lua_pushvalue(L, -1);

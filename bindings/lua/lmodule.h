@@ -12,7 +12,7 @@
 void lebb_add_check(lua_State *L);   /* lcheck.c: raise, check_… */
 void lebb_add_task(lua_State *L);    /* ltask.c: tasks, call, sleep, … */
 void lebb_add_group(lua_State *L);   /* lgroup.c: group */
-void lebb_add_shield(lua_State *L);  /* lshield.c: shield, hold_step */
+void lebb_add_shield(lua_State *L);  /* lshield.c: shield, hold_step, … */
 void lebb_add_handler(lua_State *L); /* lhandler.c: register */
 void lebb_add_host(lua_State *L);    /* lhost.c: monotonic, uuid */
 void lebb_add_log(lua_State *L);     /* llog.c: log */

@@ -119,6 +119,30 @@ void lebb_sched_look(lebb_sched *s)
         lebb_sched_cancel(s);
 }
 
+void lebb_sched_add_scope(lua_State *L, int index)
+{
+    lebb_sched *s = lebb_sched_get(L);
+    int i = 0;
+
+    while (i < LEBB_SCOPES_MAX - 1 && s->scopes[i])
+        i++;
+    s->scopes[i] = lua_topointer(L, index); /* a module loaded anew: again */
+}
+
+static bool is_scope(lua_State *L, lua_Debug *ar)
+{
+    const lebb_sched *s = lebb_sched_get(L);
+    const void *function;
+    bool is = false;
+
+    lua_getinfo(L, "f", ar);
+    function = lua_topointer(L, -1);
+    lua_pop(L, 1);
+    for (int i = 0; i < LEBB_SCOPES_MAX; i++)
+        is = is || (function && s->scopes[i] == function);
+    return is;
+}
+
 /*
  * Runs in a coroutine that computes, once a cancel was noted. A first cancel
  * raises once; after a second one every step raises, so that no pcall in a
@@ -128,7 +152,8 @@ static void stop_hook(lua_State *L, lua_Debug *ar)
 {
     lebb_sched *s = lebb_sched_get(L);
 
-    (void)ar;
+    if (!s->gave_up && is_scope(L, ar))
+        return; /* the next step comes here again */
     if (s->cancels != s->cancels_seen) {
         lebb_sched_look(s);
         if (s->current)

@@ -21,6 +21,8 @@
 
 /* At once, in one state. */
 #define LEBB_BRANCHES_MAX 10000
+/* Functions that open and close scopes. */
+#define LEBB_SCOPES_MAX 4
 
 typedef struct lebb_sched lebb_sched;
 typedef struct lebb_branch lebb_branch;
@@ -87,6 +89,7 @@ struct lebb_sched {
     volatile sig_atomic_t cancels;
     int cancels_seen;
     bool gave_up;
+    const void *scopes[LEBB_SCOPES_MAX]; /* see lebb_sched_add_scope */
     lebb_branch *job; /* what a cancel ends, or NULL */
     int exit_status;  /* of os.exit, or -1 */
 
@@ -160,6 +163,13 @@ bool lebb_sched_turn(lua_State *L, lebb_sched *s);
 
 /* Notes a cancel and stops a computing coroutine; for a signal handler. */
 void lebb_sched_interrupt(lebb_sched *s);
+
+/*
+ * The function at index opens or closes a scope: a cancel that stops what
+ * computes comes before it or after it, never in it, or what the scope holds
+ * would be held for ever. It is compared by identity and stays its owner's.
+ */
+void lebb_sched_add_scope(lua_State *L, int index);
 
 /* Acts on what was noted; before a poll, outside Lua. */
 void lebb_sched_look(lebb_sched *s);

@@ -54,13 +54,34 @@ static int l_shield_close(lua_State *L)
     return 0;
 }
 
+/* scope(fn): fn opens or closes a scope, which no cancel interrupts */
+static int l_scope(lua_State *L)
+{
+    lebb_sched_add_scope(L, 1);
+    return 0;
+}
+
+static void add_scopes(lua_State *L)
+{
+    static const lua_CFunction scopes[] = { l_shield, l_shield_close };
+
+    for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++) {
+        lua_pushcfunction(L, scopes[i]);
+        lebb_sched_add_scope(L, -1);
+        lua_pop(L, 1);
+    }
+}
+
 void lebb_add_shield(lua_State *L)
 {
     static const luaL_Reg held[] = { { "__close", l_shield_close },
                                      { NULL, NULL } };
     static const luaL_Reg functions[] = { { "shield", l_shield },
                                           { "hold_step", l_step },
+                                          { "scope", l_scope },
                                           { NULL, NULL } };
+
+    add_scopes(L);
 
     luaL_newmetatable(L, SHIELD_NAME);
     luaL_setfuncs(L, held, 0);

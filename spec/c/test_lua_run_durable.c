@@ -3,6 +3,8 @@
 
 #include "support/lua_host.h"
 
+#include "lua/lrun.h"
+
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -315,6 +317,28 @@ static void it_is_given_up_while_a_step_computes(void **state)
     assert_int_equal(reopen(r, "computes"), EBB_RUN_ACTIVE);
 }
 
+/* As a function of C that a signal stops. */
+static int l_stopped(lua_State *L)
+{
+    ebb_lua_cancel(current->host->lua);
+    return luaL_error(L, "a signal came");
+}
+
+/* The function of a step has ended, and so has what holds for it. */
+static void it_waits_again_after_a_step_that_ctrl_c_stopped(void **state)
+{
+    rig *r = *state;
+
+    open_run(r, "stopped");
+    lua_register(r->host->lua->L, "stopped", l_stopped);
+    assert_string_equal(
+        lua_host_run(r->host, "local e2b, ebb = require 'e2b', require 'ebb' "
+                              "local _, a = pcall(ebb.step, 'a', stopped) "
+                              "local _, b = pcall(e2b.count, {}) "
+                              "return { a.code, b.code, e2b.count{} }"),
+        "[\"script\",\"cancelled\",1]");
+}
+
 static void it_closes_in_the_middle_of_everything(void **state)
 {
     rig *r = *state;
@@ -436,6 +460,7 @@ int main(void)
         TEST(it_is_cancelled_after_what_is_recorded),
         TEST(it_records_nothing_once_it_is_given_up),
         TEST(it_is_given_up_while_a_step_computes),
+        TEST(it_waits_again_after_a_step_that_ctrl_c_stopped),
         TEST(it_closes_in_the_middle_of_everything),
         TEST(it_runs_a_script_s_own_tasks_as_one_step),
         TEST(it_survives_each_failing_allocation),

@@ -5,6 +5,8 @@
 
 #include "support/lua_rows.h"
 
+#include "lua/lrun.h"
+
 #define HEAD "local e2b, ebb = require 'e2b', require 'ebb' "
 
 static void a_hundred_calls_wait_at_once(void **state)
@@ -369,6 +371,27 @@ static void a_cancel_stops_a_loop_that_computes(void **state)
     lua_host_close(host);
 }
 
+/* As a function of C that a signal stops. */
+static int l_stopped(lua_State *L)
+{
+    ebb_lua_cancel(interrupted);
+    return luaL_error(L, "a signal came");
+}
+
+static void a_cancel_keeps_no_cleanup_from_running(void **state)
+{
+    lua_host *host = lua_host_open();
+
+    (void)state;
+    interrupted = host->lua;
+    lua_register(host->lua->L, "stopped", l_stopped);
+    lua_host_run(host, HEAD "pcall(function() "
+                            "local _ <close> = ebb.defer(e2b.kill, { id = 1 }) "
+                            "stopped() end)");
+    assert_int_equal(host->kills, 1);
+    lua_host_close(host);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +408,7 @@ int main(void)
         cmocka_unit_test(cleanup_is_not_interrupted_by_a_cancel),
         cmocka_unit_test(a_second_cancel_gives_up),
         cmocka_unit_test(a_cancel_stops_a_loop_that_computes),
+        cmocka_unit_test(a_cancel_keeps_no_cleanup_from_running),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
