@@ -33,7 +33,21 @@ function check:look(journal, requests)
   self.looks[#self.looks + 1] = journal
 end
 
--- ---- epochs: from a beginning, or a resume, to the next ----
+-- One of the steps that are recorded: its path, or the name that the script
+-- has for it, if it has one. number is random.
+function check:pick(how, number)
+  local list = {}
+  local last = self.looks[#self.looks] or { rows = {} }
+  for _, row in ipairs(last.rows) do
+    local name = row.name:find "^e2b%." and row.input.n:match "^n%d+"
+    if row.seq > 0 and (how == "path" or name) then
+      list[#list + 1] = how == "path" and row.path or name
+    end
+  end
+  return list[number % math.max(#list, 1) + 1]
+end
+
+-- ---- epochs: from a beginning, a resume, or a fork, to the next ----
 
 local empty = { state = nil, rows = {}, by_path = {}, requests = 0, seq = 0 }
 
@@ -59,7 +73,8 @@ function check:make_epochs()
   for _, life in ipairs(self.facts.lives) do
     local before, after = self:look_before(life), self.looks[life.look]
     local reopened = life.resume and life.claim > 0
-      and (before.state or 0) ~= 0
+      and (before.state or 0) ~= 0 or life.forked
+    life.unread = life.changed -- it is not the same script
     life.gone = reopened and forgotten(before, after) or {}
     if reopened and #life.gone == 0 then
       life.unread = true -- it died before that was written
@@ -196,6 +211,13 @@ function check:check_code(life)
   for _, other in ipairs(self.facts.lives) do
     why = why or other.claim > life.claim
   end
+  if life.changed then
+    if life.code ~= "replay_mismatch" and life.code ~= "stuck" then
+      self:problem("life %d had another script and ended with %s",
+        life.number, life.code)
+    end
+    return
+  end
   if life.code == "replay_mismatch" or life.code == "no_memory"
       or life.code == "journal" and life.fate ~= "disk full" or not why then
     self:problem("life %d ended with %s: %s", life.number, life.code,
@@ -227,7 +249,7 @@ end
 function check:check_taken(life)
   for _, other in ipairs(self.facts.lives) do
     if other.take_over and other.claim > life.claim and life.claim > 0
-        and life.since == other.since and life.number < other.number
+        and life.number < other.number and other.look < life.look
         and self:look_before(other).state == 0 and life.finished
         and life.code ~= "lost_ownership" then
       self:problem("life %d was taken over and ended with %s", life.number,
@@ -243,7 +265,7 @@ function check:check_growth()
   for i, look in ipairs(self.looks) do
     local resumed = false
     for _, life in ipairs(self.facts.lives) do
-      resumed = resumed or life.resume and life.claim > 0
+      resumed = resumed or (life.resume and life.claim > 0 or life.forked)
         and life.since < i and i <= life.look
     end
     if not resumed then
@@ -283,7 +305,31 @@ function check:prepare(facts)
   self:make_epochs()
 end
 
--- Whether all is as it must be, and how many steps there were.
+-- Outcomes that were recorded, less those that a fork took over.
+function check:count_steps()
+  local count = self.looks[#self.looks].seq or 0
+  for _, life in ipairs(self.facts.lives) do
+    if life.forked then
+      count = count + self:look_before(life).seq - self.looks[life.look].seq
+    end
+  end
+  return count
+end
+
+function check:count_unknown()
+  local count = 0
+  for _, epoch in ipairs(self.epochs) do
+    for _, row in ipairs(epoch.look.rows) do
+      if row.failed and row.outcome.code == "outcome_unknown" then
+        count = count + 1
+      end
+    end
+  end
+  return count
+end
+
+-- Whether all is as it must be, how many steps there were, and how many of
+-- them with an unknown outcome.
 function check:judge(facts, failure)
   self:prepare(facts)
   if failure ~= "" then
@@ -302,8 +348,7 @@ function check:judge(facts, failure)
   if #self.problems > 0 then
     show.failure(self)
   end
-  local last = self.looks[#self.looks]
-  return #self.problems == 0, last and last.seq or 0
+  return #self.problems == 0, self:count_steps(), self:count_unknown()
 end
 
 return check

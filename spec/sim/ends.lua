@@ -56,6 +56,30 @@ local function check_forgotten(check, life)
   end
 end
 
+-- ---- forks ----
+
+-- A fork has what was recorded before its step, without that and what is in
+-- it.
+local function check_fork(check, life)
+  local before, after = check:look_before(life), check.looks[life.look]
+  local from = before.by_path[life.what]
+  local cut = from.seq
+  local function is_within(row)
+    return row.path == from.path
+      or row.path:sub(1, #from.path + 1) == from.path .. "."
+  end
+  for _, row in ipairs(before.rows) do
+    if is_within(row) and row.seq > 0 then cut = math.min(cut, row.seq) end
+  end
+  for _, row in ipairs(before.rows) do
+    local wanted = row.seq > 0 and row.seq < cut and not is_within(row)
+    if wanted ~= (after.by_path[row.path] ~= nil) then
+      check:problem("the fork at %s has %s step %s", from.path,
+        wanted and "lost" or "kept", row.path)
+    end
+  end
+end
+
 -- ---- cancels ----
 
 local function canceller_of(check, life)
@@ -100,7 +124,11 @@ end
 function ends.check(check)
   for _, epoch in ipairs(check.epochs) do
     for _, life in ipairs(epoch.lives) do
-      check_forgotten(check, life)
+      if life.forked then
+        check_fork(check, life)
+      else
+        check_forgotten(check, life)
+      end
       check_heeded(check, epoch, life)
     end
   end

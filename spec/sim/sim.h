@@ -41,7 +41,7 @@
 #define SIM_LIVES_MAX    64
 #define SIM_LOG_BYTES    65536
 #define SIM_TEXT_BYTES   65536 /* of a script */
-#define SIM_RUN_ID       "run"
+#define SIM_PATH_BYTES   128
 
 /* ---- what the world keeps ---- */
 
@@ -99,7 +99,9 @@ typedef enum sim_owner { SIM_NOBODY, SIM_DEAD, SIM_ALIVE } sim_owner;
     X(SIM_STOP_LONG, "suspended for long")  \
     X(SIM_INTERRUPT, "interrupted")         \
     X(SIM_GIVE_UP, "interrupted twice")     \
+    X(SIM_CHANGED, "given another script")  \
     X(SIM_CANCEL, "cancelled while nobody runs it") \
+    X(SIM_FORK, "forked")                   \
     X(SIM_SHOW, "asked for its sandboxes")  \
     X(SIM_PRUNE, "removed")
 
@@ -116,6 +118,7 @@ typedef struct sim_life {
     int moment;     /* when; what is left until then */
     bool ending;    /* the script has ended, and that is being recorded */
     int delivered;  /* outcomes, so far */
+    char what[SIM_PATH_BYTES]; /* the step to fork from, or to rename */
     bool resume, take_over, force;
     bool threaded; /* the journal's thread writes; else the loop does */
 
@@ -166,6 +169,8 @@ typedef struct sim_world {
     int storm;        /* faults in a hundred requests */
     int epoch;        /* raised when a run that failed is resumed */
     char dir[128], journal[160];
+    char run_id[32];
+    bool forked; /* the run is another one's second half */
     char text[SIM_TEXT_BYTES];
 
     sim_deed deeds[SIM_DEEDS_MAX];
@@ -184,7 +189,7 @@ extern sim_life *sim_self; /* of this process; NULL in the parent */
 /* Since the start, over all programs; in the shared memory too. */
 typedef struct sim_counts {
     int64_t programs, steps, replayed, lives, requests, executed;
-    int64_t recoveries, cancels, takeovers, resumes, stuck, unknown;
+    int64_t recoveries, takeovers, resumes, stuck, unknown;
     int64_t faults[SIM_FAULTS_COUNT], fates[SIM_FATES_COUNT];
     struct {
         char name[24];

@@ -81,7 +81,7 @@ void sim_moment(const char *where)
     sim_life *self = sim_self;
 
     if (self == NULL || self->fate == SIM_PEACE ||
-        self->fate >= SIM_CANCEL || self->struck ||
+        self->fate >= SIM_CHANGED || self->struck ||
         (self->at != NULL && strcmp(self->at, where) != 0) ||
         --self->moment > 0)
         return;

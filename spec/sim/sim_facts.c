@@ -105,11 +105,12 @@ static const char rows_sql[] =
     " s.next_ms, s.wake_ms, s.began_ms, s.ended_ms,"
     " coalesce(s.input, (SELECT json FROM large WHERE step = s.key AND kind ="
     " 1)), coalesce(s.outcome, (SELECT json FROM large WHERE step = s.key AND"
-    " kind = 2)) FROM step s ORDER BY s.seq IS NULL, s.seq, s.key";
+    " kind = 2)) FROM step s JOIN run ON run.key = s.run WHERE run.id = ?"
+    " ORDER BY s.seq IS NULL, s.seq, s.key";
 
 static const char run_sql[] =
     "SELECT state, outcome, seq, recoveries, fruitless, cancel_ms IS NOT NULL"
-    " FROM run";
+    " FROM run WHERE id = ?";
 
 static const char *text_at(sqlite3_stmt *row, int column)
 {
@@ -137,7 +138,8 @@ static sqlite3_stmt *query(sqlite3 *db, const char *text)
 {
     sqlite3_stmt *rows = NULL;
 
-    sqlite3_prepare_v2(db, text, -1, &rows, NULL);
+    if (sqlite3_prepare_v2(db, text, -1, &rows, NULL) == SQLITE_OK)
+        sqlite3_bind_text(rows, 1, sim->run_id, -1, SQLITE_STATIC);
     return rows; /* no file, no tables: no rows */
 }
 
@@ -190,6 +192,9 @@ static void push_life(lua_State *L, const sim_life *life)
     set_bool(L, "struck", life->struck);
     set_bool(L, "outside", life->fate >= SIM_CANCEL);
     set_bool(L, "resume", life->resume);
+    set_bool(L, "forked", life->fate == SIM_FORK);
+    set_bool(L, "changed", life->fate == SIM_CHANGED);
+    set_text(L, "what", life->what);
     set_bool(L, "take_over", life->take_over);
     set_bool(L, "force", life->force);
     set_int(L, "claim", life->claim);

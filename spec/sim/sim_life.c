@@ -65,6 +65,19 @@ static int l_effect(lua_State *L)
 
 /* ---- the life ---- */
 
+static char script_text[SIM_TEXT_BYTES];
+
+/* 'n7' becomes 'x7', wherever the script has it. */
+static void rename_step(const char *name)
+{
+    char quoted[SIM_PATH_BYTES + 2];
+    char *at = script_text;
+
+    snprintf(quoted, sizeof quoted, "'%s'", name);
+    while ((at = strstr(at, quoted)) != NULL)
+        at[1] = 'x';
+}
+
 static void keep_outcome(sim_life *life, const ebb_value *outcome)
 {
     char *text = outcome != NULL
@@ -81,8 +94,8 @@ static void run_script(sim_life *life, ebb_runtime *rt, ebb_run *run,
 {
     ebb_lua_config config;
     ebb_lua_script script = { .path = "sim.lua",
-                              .text = sim->text,
-                              .text_n = strlen(sim->text) };
+                              .text = script_text,
+                              .text_n = strlen(script_text) };
     ebb_value *out = NULL;
 
     ebb_lua_config_init(&config);
@@ -116,9 +129,9 @@ static void run_life(sim_life *life, ebb_runtime *rt)
     char hex[65];
     ebb_run *run;
 
-    ebb_run_sha256(sim->text, strlen(sim->text), hex);
+    ebb_run_sha256(script_text, strlen(script_text), hex);
     ebb_run_config_init(&config);
-    config.id = SIM_RUN_ID;
+    config.id = sim->run_id;
     config.script = "sim.lua";
     config.script_sha256 = hex;
     config.resume = life->resume;
@@ -151,12 +164,24 @@ static void check_left(const ebb_value *sandboxes, const char *when)
 static void cancel_run(sim_life *life, ebb_runtime *rt)
 {
     ebb_err err = { 0 };
-    int failed = ebb_runs_cancel(rt, SIM_RUN_ID, &err);
+    int failed = ebb_runs_cancel(rt, sim->run_id, &err);
 
     life->code = err.code;
     snprintf(life->outcome, sizeof life->outcome, "%s", err.msg);
-    if (failed == 0 && life->owner != SIM_ALIVE)
+    if (failed == 0 && life->owner != SIM_ALIVE && !sim->forked)
         check_left(NULL, "is alive after its run was cancelled");
+}
+
+static void fork_run(sim_life *life, ebb_runtime *rt)
+{
+    ebb_err err = { 0 };
+    char *id = NULL;
+
+    if (ebb_runs_fork(rt, sim->run_id, life->what, &id, &err) < 0)
+        sim_fail("fork: %s", err.msg);
+    snprintf(sim->run_id, sizeof sim->run_id, "%s", id);
+    sim->forked = true;
+    ebb_free(id);
 }
 
 static void show_run(ebb_runtime *rt)
@@ -164,7 +189,7 @@ static void show_run(ebb_runtime *rt)
     ebb_value *out = NULL;
     ebb_err err = { 0 };
 
-    if (ebb_runs_show(rt, SIM_RUN_ID, &out, &err) == 0)
+    if (ebb_runs_show(rt, sim->run_id, &out, &err) == 0)
         check_left(ebb_value_find(out, "sandboxes"),
                    "is alive, and `runs show` does not list it");
     ebb_value_free(out);
@@ -191,6 +216,7 @@ void sim_live(sim_life *life)
     sim_self = life;
     alarm(REAL_SECONDS_MAX);
     sim_time_start();
+    memcpy(script_text, sim->text, sizeof script_text);
     ebb_log_set(NULL, NULL, EBB_LOG_ERROR);
     if (life->fate == SIM_POWER || life->fate == SIM_FULL)
         sim_disk_install();
@@ -202,8 +228,12 @@ void sim_live(sim_life *life)
     rt = ebb_open(&config, &err);
     if (rt == NULL || sim_world_register(rt, &err) < 0)
         sim_fail("no runtime: %s", err.msg);
+    if (life->fate == SIM_CHANGED)
+        rename_step(life->what);
     if (life->fate == SIM_CANCEL)
         cancel_run(life, rt);
+    else if (life->fate == SIM_FORK)
+        fork_run(life, rt);
     else if (life->fate == SIM_SHOW)
         show_run(rt);
     else if (life->fate == SIM_PRUNE)

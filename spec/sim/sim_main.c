@@ -132,11 +132,11 @@ static void show_counts(void)
     printf("  killed or without power at:\n");
     for (int64_t i = 0; i < c->points_n; i++)
         show_named(c->points[i].name, c->points[i].n);
-    printf("  %lld recoveries, %lld resumes, %lld cancelled between lives, "
-           "%lld take-overs, %lld stuck\n",
+    printf("  %lld recoveries, %lld resumes, %lld take-overs, %lld stuck, "
+           "%lld steps of unknown outcome\n",
            (long long)c->recoveries, (long long)c->resumes,
-           (long long)c->cancels, (long long)c->takeovers,
-           (long long)c->stuck);
+           (long long)c->takeovers, (long long)c->stuck,
+           (long long)c->unknown);
 }
 
 static void show_progress(uint64_t seed)

@@ -3,7 +3,9 @@
 -- same seed, and something in whatever is broken on purpose.
 
 local build = os.getenv "EBB_BUILD" or "build"
-local STEPS = tonumber(os.getenv "EBB_SIM_STEPS") or 100000
+-- Sanitizers take four times as long.
+local STEPS = tonumber(os.getenv "EBB_SIM_STEPS")
+  or build:find "asan" and 20000 or 100000
 
 local function sim(seed, steps, broken)
   local pipe = assert(io.popen(("EBB_SIM_BREAK=%s timeout 500 %s/spec/sim %d "

@@ -63,6 +63,23 @@ static void look(story *s)
     s->looks++;
 }
 
+/* Asks it for one of the steps that are recorded, by how ("path", "name"). */
+static bool pick(const story *s, const char *how, char out[SIM_PATH_BYTES])
+{
+    lua_State *L = s->L;
+    const char *found;
+
+    lua_getfield(L, s->oracle, "pick");
+    lua_pushvalue(L, s->oracle);
+    lua_pushstring(L, how);
+    lua_pushinteger(L, sim_random(1000));
+    lua_call(L, 3, 1);
+    found = lua_tostring(L, -1);
+    snprintf(out, SIM_PATH_BYTES, "%s", found != NULL ? found : "");
+    lua_pop(L, 1);
+    return out[0] != '\0';
+}
+
 /* ---- lives ---- */
 
 static sim_life *new_life(sim_fate fate)
@@ -74,6 +91,8 @@ static sim_life *new_life(sim_fate fate)
     life->threaded = sim_chance(THREADED_PERCENT) && fate != SIM_POWER &&
                      fate != SIM_FULL; /* their disk knows one writer */
     sim_total->lives++;
+    if (fate >= SIM_CHANGED)
+        sim_total->fates[fate]++; /* it has no moment of its own */
     return life;
 }
 
@@ -87,6 +106,8 @@ static void choose_moment(const story *s, sim_life *life)
         return;
     }
     life->at = sim_moment_name();
+    if (life->fate >= SIM_INTERRUPT && sim_chance(30))
+        life->at = "body"; /* while the script itself computes */
     life->moment = 1 + sim_random(within[sim_random(2)]);
     if (strncmp(life->at, "run-", 4) == 0 || strncmp(life->at, "last", 4) == 0)
         life->moment = 1 + sim_random(2);
@@ -179,15 +200,21 @@ static void count_owner(story *s, sim_life *life, bool killed)
     }
 }
 
+/* What it will find, as long as it has not claimed the run. */
+static void note_state(const story *s, sim_life *life)
+{
+    life->owner = s->owner;
+    life->was_active = s->state == ACTIVE;
+    life->since = s->looks;
+}
+
 static void run_life(story *s, sim_life *life)
 {
     int status = 0;
     pid_t pid;
     bool killed;
 
-    life->owner = s->owner;
-    life->was_active = s->state == ACTIVE;
-    life->since = s->looks;
+    note_state(s, life);
     life->began_ms = sim->wall_ms;
     pid = fork();
     if (pid < 0) {
@@ -201,6 +228,8 @@ static void run_life(story *s, sim_life *life)
     }
     while (waitpid(pid, &status, WUNTRACED) >= 0 && WIFSTOPPED(status)) {
         meanwhile(s, life);
+        if (life->claim == 0)
+            note_state(s, life);
         kill(pid, life->fate == SIM_STOP_KILL ? SIGKILL : SIGCONT);
     }
     life->ended_ms = sim->wall_ms;
@@ -223,12 +252,15 @@ static void run_life(story *s, sim_life *life)
 static void next_life(story *s)
 {
     bool troubled = s->troubles > 0;
+    char what[SIM_PATH_BYTES];
     sim_life *life;
 
     s->troubles -= troubled;
     if (s->state == ACTIVE && s->seq > 0 && sim_chance(3)) {
         life = new_life(SIM_CANCEL);
-        sim_total->cancels++;
+    } else if (s->state == ACTIVE && sim_chance(8) && pick(s, "name", what)) {
+        life = new_life(SIM_CHANGED);
+        memcpy(life->what, what, sizeof what);
     } else {
         life = new_life(troubled ? some_fate(s) : SIM_PEACE);
         choose_moment(s, life);
@@ -240,10 +272,27 @@ static void next_life(story *s)
     some_time();
 }
 
+/* Another run begins with what this one had recorded before some step. */
+static bool fork_off(story *s)
+{
+    char path[SIM_PATH_BYTES];
+    sim_life *life;
+
+    if (sim->forked || !sim_chance(8) || !pick(s, "path", path))
+        return false;
+    life = new_life(SIM_FORK);
+    memcpy(life->what, path, sizeof path);
+    sim->epoch++;
+    run_life(s, life);
+    s->owner = SIM_NOBODY;
+    s->fruitless = 0;
+    return true;
+}
+
 /* Whether something more is done with a run that has ended. */
 static bool goes_on(story *s)
 {
-    if (s->state == ACTIVE)
+    if (s->state == ACTIVE || fork_off(s))
         return true;
     if (s->state == DONE || s->resumes == RESUMES_MAX || sim_chance(40)) {
         if (s->opened_again || sim_chance(80))
@@ -263,7 +312,8 @@ static void clean_up(story *s)
 {
     if (sim_world_find_left(NULL) == NULL || sim->failure[0] != '\0')
         return;
-    run_life(s, new_life(SIM_SHOW));
+    if (!sim->forked) /* what the first half left is listed there */
+        run_life(s, new_life(SIM_SHOW));
     if (s->state != ACTIVE && sim->failure[0] == '\0')
         run_life(s, new_life(SIM_PRUNE));
 }
@@ -277,14 +327,15 @@ static bool ask_oracle(story *s)
     lua_pushvalue(L, s->oracle);
     sim_facts_push(L);
     lua_pushstring(L, sim->failure);
-    lua_call(L, 3, 2);
-    fine = lua_toboolean(L, -2);
-    sim_total->steps += lua_tointeger(L, -1);
-    lua_pop(L, 2);
+    lua_call(L, 3, 3);
+    fine = lua_toboolean(L, -3);
+    sim_total->steps += lua_tointeger(L, -2);
+    sim_total->unknown += lua_tointeger(L, -1);
+    lua_pop(L, 3);
     return fine;
 }
 
-static void copy_empty_journal(void)
+static void remove_journal(void)
 {
     char command[512];
 
@@ -305,6 +356,8 @@ static void begin(story *s, uint64_t seed)
     sim->steady_ms = 1000;
     sim->epoch = sim->deeds_n = sim->requests_n = sim->lives_n = 0;
     sim->claims_n = 0;
+    sim->forked = false;
+    snprintf(sim->run_id, sizeof sim->run_id, "run");
     sim->failure[0] = '\0';
     memset(sim->deeds, 0, sizeof sim->deeds);
     for (int i = 0; i < 4; i++)
@@ -312,7 +365,7 @@ static void begin(story *s, uint64_t seed)
     sim->storm = (int[]){ 0, 5, 20, 60 }[sim_random(4)];
     s->doomed = sim_chance(3);
     s->troubles = s->doomed ? DOOMED_LIVES : sim_random(TROUBLED_MAX);
-    copy_empty_journal();
+    remove_journal();
     lua_getglobal(L, "begin");
     lua_pushinteger(L, (lua_Integer)(seed & INT64_MAX));
     lua_call(L, 1, 2);

@@ -21,7 +21,7 @@ end
 -- ---- at most once ----
 
 -- How often each step of class none may have been sent: once, and once more
--- for each time that a resume forgot it.
+-- for each time that a resume or a fork forgot it.
 local function allowances(check)
   local allowed = setmetatable({}, { __index = function() return 1 end })
   for _, life in ipairs(check.facts.lives) do
@@ -29,7 +29,7 @@ local function allowances(check)
       local name = deed_of(row)
       if name then allowed[name] = allowed[name] + 1 end
     end
-    if life.force and life.claim > 0 then
+    if life.force and life.claim > 0 or life.forked then
       for _, row in ipairs(check:look_before(life).rows) do
         local name = deed_of(row)
         if name and row.seq == 0 then allowed[name] = allowed[name] + 1 end
@@ -75,7 +75,7 @@ local function check_completed(check)
         gone = gone or forgotten.path == row.path
       end
       -- Who died while it reopened a run knew what would be forgotten.
-      if not gone and not life.unread then
+      if not gone and (not life.unread or life.changed) then
         check:problem("life %d executed %s (%s) again, which had completed",
           life.number, request.name, row.path)
       end
@@ -92,7 +92,7 @@ local function check_replay(check)
       recorded = recorded + (row.seq > 0 and 1 or 0)
     end
     if request.delivered < recorded and not life.outside
-        and not life.unread then
+        and (not life.unread or life.changed) then
       check:problem("life %d asked for %s after %d of %d recorded outcomes",
         life.number, request.name, request.delivered, recorded)
       return
@@ -234,7 +234,8 @@ local function check_highest(check, highest, request)
   local name, life = request.name, request.of
   for i = highest.life + 1, life.number do
     highest.life = i
-    if check.facts.lives[i].resume then -- it may have forgotten them
+    local one = check.facts.lives[i]
+    if one.resume or one.forked then -- it may have forgotten them
       highest.by_name = {}
     end
   end
