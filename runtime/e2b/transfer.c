@@ -207,6 +207,13 @@ static void before_body(void *context, ebb_http_call *call)
     t->config.before_body(t->config.context);
 }
 
+/* Its status says what counts; of its body the beginning is enough. */
+static bool is_long_error(const ebb_e2b_transfer *t, const ebb_err *err)
+{
+    return err != NULL && err->code == EBB_LIMIT_EXCEEDED &&
+           t->config.on_body == NULL && ebb_http_status(t->http) >= 400;
+}
+
 static void on_done(void *context, ebb_http_call *call, const ebb_err *err)
 {
     ebb_e2b_transfer *t = context;
@@ -216,6 +223,8 @@ static void on_done(void *context, ebb_http_call *call, const ebb_err *err)
     /* It was us who stopped, for the answer's size or for memory. */
     if (err != NULL && ebb_buf_check(&t->body, "the answer", &why) != 0)
         err = &why;
+    else if (is_long_error(t, err))
+        err = NULL;
     if (err != NULL && err->code == EBB_NETWORK && !ebb_http_was_sent(t->http))
         ebb_e2b_place_lost(t->e2b);
     end(t, err);

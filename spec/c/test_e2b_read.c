@@ -99,6 +99,29 @@ static void a_file_that_grows_is_stopped(void **state)
     rig_close(r);
 }
 
+/* A gateway's page, which says that another attempt may do better. */
+static void a_long_page_of_an_error_is_that_error(void **state)
+{
+    char *page = calloc(1, 200001);
+    rig_rule stat = { .status = 200, BODY(FILE_OF("\x02")) };
+    rig_rule bad = { .status = 503 };
+
+    (void)state;
+    memset(page, '<', 200000);
+    bad.body = page;
+    for (int i = 0; i < 2; i++) {
+        rig *r = open_file(i == 0 ? bad : stat, bad);
+        rig_call *call = rig_call_task(r, READ, IN(""));
+
+        assert_code(call, EBB_SERVER);
+        assert_int_equal(call->err.status, 503);
+        assert_int_equal(rig_count(r, "GET /files"), i);
+        rig_call_free(call);
+        rig_close(r);
+    }
+    free(page);
+}
+
 static void a_cut_transfer_is_no_result(void **state)
 {
     rig *r =
@@ -225,6 +248,7 @@ int main(void)
         CASE(a_file_comes_back_whole, "A08"),
         cmocka_unit_test(what_cannot_be_read_is_refused_by_its_stat),
         CASE(a_file_that_grows_is_stopped, "B11"),
+        cmocka_unit_test(a_long_page_of_an_error_is_that_error),
         CASE(a_cut_transfer_is_no_result, "B11"),
         cmocka_unit_test(the_size_of_a_link_says_nothing),
         cmocka_unit_test(a_refused_read_connects_again),
