@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define KILL "e2b.killSandbox"
-#define IDS_MAX 1000 /* of runs removed at once */
+#define ROUND_RUNS 10000   /* looked at at once … */
+#define RUNS_MAX   1000000 /* … and at most, while those go on */
 
 /* 1: killed; 0: not there; -1: failed. */
 static int kill_at(ebb_runtime *rt, const char *id, ebb_value *killed,
@@ -141,8 +142,18 @@ static int add_failure(ebb_value *failed, const char *id, const ebb_err *err)
     return bad | ebb_value_add(failed, row);
 }
 
-static int prune_all(ebb_runtime *rt, ebb_journal_run *const *runs, size_t n,
-                     bool kill, ebb_value *out)
+static bool has_failed(const ebb_value *failed, const char *id)
+{
+    for (size_t i = 0; i < ebb_value_size(failed); i++)
+        if (strcmp(ebb_value_find_string(ebb_value_at(failed, i), "id"), id) ==
+            0)
+            return true;
+    return false;
+}
+
+/* Those that have ended and did not fail before. */
+static int prune_some(ebb_runtime *rt, ebb_journal_run *const *runs, size_t n,
+                      bool kill, ebb_value *out)
 {
     ebb_value *removed = ebb_value_find(out, "removed");
     ebb_value *killed = ebb_value_find(out, "killed");
@@ -151,38 +162,56 @@ static int prune_all(ebb_runtime *rt, ebb_journal_run *const *runs, size_t n,
 
     for (size_t i = 0; i < n && bad == 0; i++) {
         ebb_err err = { 0 };
-        if (runs[i]->state == EBB_JOURNAL_ACTIVE)
+        if (runs[i]->state == EBB_JOURNAL_ACTIVE ||
+            has_failed(failed, runs[i]->id))
             continue;
         if (prune_one(rt, runs[i]->id, kill, killed, &err) == 0)
             bad |= ebb_value_add(removed, ebb_value_text(runs[i]->id));
         else
             bad |= add_failure(failed, runs[i]->id, &err);
     }
-    return bad;
+    return bad == 0 ? 0 : -1;
+}
+
+/* In rounds, since the list has first what is active and stays. */
+static int prune_all(ebb_runtime *rt, bool kill, ebb_value *out, ebb_err *err)
+{
+    size_t most = ROUND_RUNS, n = most, before;
+    int result = 0;
+
+    while (result == 0 && n == most && most <= RUNS_MAX) {
+        ebb_journal_run **runs = NULL;
+
+        before = ebb_value_size(ebb_value_find(out, "removed"));
+        if (ebb_journal_list(rt->journal, most, &runs, &n, err) < 0)
+            return -1;
+        if (prune_some(rt, runs, n, kill, out) < 0)
+            result = ebb_err_set(err, EBB_NO_MEMORY, "prune");
+        ebb_journal_list_free(runs, n);
+        if (n == most &&
+            ebb_value_size(ebb_value_find(out, "removed")) == before)
+            most = n = most * 10;
+    }
+    return result;
 }
 
 int ebb_runs_prune(ebb_runtime *rt, bool kill, ebb_value **out, ebb_err *err)
 {
-    ebb_journal *journal = ebb_runtime_journal(rt, err);
-    ebb_journal_run **runs = NULL;
     ebb_value *result;
-    size_t n = 0;
     int bad = 0;
 
     *out = NULL;
-    if (journal == NULL ||
-        ebb_journal_list(journal, IDS_MAX, &runs, &n, err) < 0)
+    if (ebb_runtime_journal(rt, err) == NULL)
         return -1;
     result = ebb_value_object();
     bad |= ebb_value_set(result, "removed", ebb_value_array());
     bad |= ebb_value_set(result, "killed", ebb_value_array());
     bad |= ebb_value_set(result, "failed", ebb_value_array());
-    if (bad == 0)
-        bad |= prune_all(rt, runs, n, kill, result);
-    ebb_journal_list_free(runs, n);
-    if (bad < 0) {
+    if (bad != 0)
+        ebb_err_set(err, EBB_NO_MEMORY, "prune");
+    if (bad != 0 || prune_all(rt, kill, result, err) < 0) {
         ebb_value_free(result);
-        return ebb_err_set(err, EBB_NO_MEMORY, "prune");
+        return -1;
     }
     *out = result;
     return 0;
