@@ -14,6 +14,35 @@ local model = {}
 local machine = {}
 machine.__index = machine
 
+-- What a branch yields while it waits, through the script's own coroutines.
+local WAIT = {}
+
+local function wait()
+  coroutine.yield(WAIT)
+end
+
+-- coroutine.wrap of a script. An error that left a coroutine would close its
+-- scopes where they cannot wait.
+local function wrap(fn)
+  local ended = false
+  local co = coroutine.create(function(...)
+    local results = table.pack(pcall(fn, ...))
+    ended = true
+    return table.unpack(results, 1, results.n)
+  end)
+  return function(...)
+    local got = table.pack(coroutine.resume(co, ...))
+    while got[2] == WAIT do
+      wait()
+      got = table.pack(coroutine.resume(co))
+    end
+    if ended and not got[2] then
+      error(got[3], 0)
+    end
+    return table.unpack(got, ended and 3 or 2, got.n)
+  end
+end
+
 function machine:problem(text, ...)
   self.problems[#self.problems + 1] = text:format(...)
 end
@@ -118,7 +147,7 @@ function machine:leaf(name, input)
   local step = self:ask(name, input)
   branch.wait = step
   while not step.row do
-    coroutine.yield()
+    wait()
   end
   branch.wait = nil
   return outcome_of(branch, step.row)
@@ -147,7 +176,7 @@ end
 
 function group:pause()
   self.branch.waits, self.waiter = self, self.branch
-  coroutine.yield()
+  wait()
   self.branch.waits, self.waiter = nil, nil
 end
 
@@ -207,6 +236,7 @@ local function environment(self)
     end
   end })
   return setmetatable({
+    coroutine = { wrap = wrap, yield = coroutine.yield },
     require = function(name) return name == "ebb" and ebb or e2b end,
     see = function(text)
       if text:sub(1, 1) ~= "=" then -- what only the run itself can know

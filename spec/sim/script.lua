@@ -62,6 +62,9 @@ local function box(name)
     { n = name, idempotencyKey = name })
   return ebb.defer(finish, name, made)
 end
+local function walk(name, fn)
+  for value in coroutine.wrap(fn) do see(name .. " gives " .. value) end
+end
 local function count(name)
   shared = shared + 1
   see(name .. " counts " .. shared)
@@ -84,6 +87,7 @@ local classes = { "none", "none", "read", "lifecycle" }
 local function maker(seed)
   local random = generator(seed)
   local lines, names = {}, 0
+  local in_coroutine = 0 -- where an error that is a text gets a place
   local statements
 
   local function add(depth, text, ...)
@@ -97,7 +101,7 @@ local function maker(seed)
   end
 
   local function how()
-    return random(5) == 1 and "must" or "try"
+    return random(5) == 1 and in_coroutine == 0 and "must" or "try"
   end
 
   local function seconds()
@@ -145,6 +149,19 @@ local function maker(seed)
     function(depth) add(depth, "local _ <close> = box(%s)", name()) end,
   }
 
+  -- A generator that waits between what it gives.
+  local function walk(depth, levels)
+    local n = name()
+    in_coroutine = in_coroutine + 1
+    add(depth, "walk(%s, function()", n)
+    for i = 1, random(3) do
+      statements(depth + 1, levels - 1, random(2))
+      add(depth + 1, "coroutine.yield(%s .. '#%d')", n, i)
+    end
+    add(depth, "end)")
+    in_coroutine = in_coroutine - 1
+  end
+
   local function combinator(depth, levels)
     local kinds = { "parallel", "settle", "race", "timeout", "map" }
     local kind = kinds[random(#kinds)]
@@ -168,6 +185,8 @@ local function maker(seed)
     for _ = 1, n do
       if levels > 0 and random(3) == 1 then
         combinator(depth, levels)
+      elseif levels > 0 and random(15) == 1 then
+        walk(depth, levels)
       else
         simple[random(#simple)](depth)
       end

@@ -116,6 +116,7 @@ typedef struct sim_life {
     sim_fate fate;
     const char *at; /* its name; NULL: whatever moment it is */
     int moment;     /* when; what is left until then */
+    int blow;       /* so many moments after that it is killed; 0: not */
     bool ending;    /* the script has ended, and that is being recorded */
     int delivered;  /* outcomes, so far */
     char what[SIM_PATH_BYTES]; /* the step to fork from, or to rename */

@@ -76,10 +76,23 @@ static _Noreturn void die(void)
         pause();
 }
 
+/* What befell it before is not over when it is killed. */
+static void strike_again(sim_life *self, const char *where)
+{
+    if (self->blow == 0 || --self->blow > 0)
+        return;
+    snprintf(self->where, sizeof self->where, "%s", where);
+    sim_total->fates[SIM_KILL]++;
+    count(where);
+    die();
+}
+
 void sim_moment(const char *where)
 {
     sim_life *self = sim_self;
 
+    if (self != NULL && self->struck)
+        strike_again(self, where);
     if (self == NULL || self->fate == SIM_PEACE ||
         self->fate >= SIM_CHANGED || self->struck ||
         (self->at != NULL && strcmp(self->at, where) != 0) ||

@@ -19,6 +19,7 @@
 #define EPOCH_MS     INT64_C(1900000000000) /* of the virtual clock */
 #define TROUBLED_MAX 8   /* lives; then they are left in peace */
 #define THREADED_PERCENT 10
+#define BLOW_PERCENT 35 /* of what is disturbed is killed a little later */
 #define DOOMED_LIVES 13  /* of a run that ends its process again and again */
 #define RESUMES_MAX  3
 #define RECOVERIES_MAX 10 /* as docs/durable.md promises */
@@ -101,6 +102,8 @@ static void choose_moment(const story *s, sim_life *life)
 {
     static const int within[] = { 8, 40, 200, 800 };
 
+    if (sim_chance(BLOW_PERCENT))
+        life->blow = 1 + sim_random(within[sim_random(3)]);
     if (s->doomed || sim_chance(60)) {
         life->moment = 1 + sim_random(s->doomed ? 6 : within[sim_random(4)]);
         return;
