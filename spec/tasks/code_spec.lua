@@ -17,6 +17,14 @@ teardown(function() t:close() end)
 local function run(...) return on.code(...) end
 
 describe("code", function()
+  it("with a NUL in it is an error, and no more than that", function()
+    local got = run "x = 1\0"
+    assert.equal("ValueError", got.error.name)
+    assert.truthy(got.error.value:find("null bytes", 1, true))
+    assert.equal("", got.stderr.text)
+    assert.equal("1", run "1".textResults[1].text)
+  end)
+
   it("shows its last value, its output and its error", function()
     local got = run [[
 import sys

@@ -203,6 +203,8 @@ def make_ipython(wire):
             raise SystemExit("a kernel does not exit; restart the context")
 
         def run(self, code, _count):
+            if "\0" in code:  # IPython leaves a coroutine behind, and a warning
+                raise ValueError("source code string cannot contain null bytes")
             done = self.run_cell(code, store_history=True)
             failed = done.error_before_exec or done.error_in_exec
             if failed and not wire.error_sent:
