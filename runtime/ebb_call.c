@@ -145,6 +145,11 @@ static int check_input(ebb_op *op, const ebb_value *input)
     else {
         op->input = ebb_fields_check(task->name, task->fields,
                                      task->fields_count, input, &op->err);
+        if (op->input != NULL && task->check != NULL &&
+            task->check(op->input, &op->err) != 0) {
+            ebb_value_free(op->input);
+            op->input = NULL;
+        }
         return op->input != NULL ? 0 : -1;
     }
     if (op->input == NULL)

@@ -18,6 +18,8 @@ typedef struct ebb_task {
     ebb_retry_class retry_class;
     const ebb_field *fields;
     size_t fields_count;
+    /* What the fields cannot say of a checked input; NULL: nothing. */
+    int (*check)(const ebb_value *input, ebb_err *err);
     ebb_attempt_fn *start; /* begins an attempt */
     const char *help;      /* one line */
     void *context;         /* handed to every attempt */

@@ -55,6 +55,11 @@ static inline rig_call *rig_start(rig *r, const char *task, const char *json)
     call->input = ebb_fields_check(task, found->fields, found->fields_count,
                                    given, &call->err);
     ebb_value_free(given);
+    if (call->input != NULL && found->check != NULL &&
+        found->check(call->input, &call->err) != 0) {
+        ebb_value_free(call->input);
+        call->input = NULL;
+    }
     r->hooks = (ebb_attempt_hooks){ rig_before_effect, rig_after };
     call->r = r;
     call->attempt = (ebb_attempt){

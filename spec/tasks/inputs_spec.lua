@@ -136,3 +136,51 @@ describe("an id or a path that cannot be one", function()
     assert.equal(before, sent())
   end)
 end)
+
+describe("what a field cannot say", function()
+  local twice = { { path = "a", content = "" }, { path = "./a", content = "" } }
+  local rows = {
+    { "createSandbox", { idempotencyKey = "k", envs = { ["A=B"] = "" } },
+      "invalid_input" },
+    { "runCommand", { command = ("x"):rep(131072) }, "limit_exceeded" },
+    { "runCommand", { command = "true", user = "a:b" }, "invalid_input" },
+    { "runCode", { code = "1", envs = { [""] = "x" } }, "invalid_input" },
+    { "writeFiles", { files = twice }, "invalid_input" },
+    { "writeFiles", { maxTotalBytes = 1, files = { { path = "a",
+      content = "ab" } } }, "limit_exceeded" },
+    { "writeFiles", { files = { { path = "a", encoding = "base64",
+      content = "YR==" } } }, "invalid_input" },
+    { "readFile", { path = "a", maxBytes = 1048577 }, "invalid_input" },
+    { "readFile", { path = "/proc/version" }, "unsupported" },
+    { "getSandboxLogs", { search = ("x"):rep(257) }, "invalid_input" },
+    { "getSandboxMetrics", { start = "noon" }, "invalid_input" },
+    { "getSandboxMetrics", { start = "2026-11-29T15:00:00Z",
+      ["end"] = "2026-11-29T14:00:00Z" }, "invalid_input" },
+  }
+
+  it("is said before a key is missed and a service is started", function()
+    local program = require "support.program"
+    local lfs = require "lfs"
+    local ebb = program.open()
+    for _, row in ipairs(rows) do
+      local input = row[2]
+      if row[1] ~= "createSandbox" then input.sandboxId = "ibox" end
+      local path = ebb.dir .. "/input.json"
+      local file = assert(io.open(path, "w"))
+      file:write(cjson.encode(input))
+      file:close()
+      for _, how in ipairs { "", "--local " } do
+        local _, status, err = ebb:plain(("%scall --json e2b.%s -"):format(how,
+          row[1]), nil, path)
+        assert.not_equal(0, status)
+        err = cjson.decode(err:match "([^\n]*)\n*$")
+        assert.equal(row[3], err.code, row[1])
+        assert.equal(0, err.attempts)
+        assert.equal("e2b." .. row[1] .. ": ",
+          err.message:sub(1, #row[1] + 6))
+      end
+    end
+    assert.is_nil(lfs.attributes(ebb.dir .. "/service.sock"))
+    ebb:close()
+  end)
+end)

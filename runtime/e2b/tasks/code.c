@@ -235,9 +235,7 @@ static void begin(ebb_e2b_job *job)
     c->timer = ebb_loop_timer_new(job->e2b->config.loop, on_timer, c);
     if (c->timer == NULL)
         ebb_err_set(&err, EBB_NO_MEMORY, "timer of code");
-    if (c->timer == NULL ||
-        ebb_e2b_check_envs("e2b.runCode", ebb_value_find(in, "envs"), &err) ||
-        ebb_e2b_code_result_init(&c->result, in, &err) != 0)
+    if (c->timer == NULL || ebb_e2b_code_result_init(&c->result, in, &err) != 0)
         ebb_e2b_job_fail(job, &err, NULL);
     else
         ebb_e2b_connect(job, c->timeout_ms, start);
@@ -251,6 +249,12 @@ static void clear(ebb_e2b_job *job)
     ebb_e2b_extension_clear(&c->extension);
     ebb_e2b_execution_clear(&c->execution);
     ebb_e2b_code_result_clear(&c->result);
+}
+
+int ebb_e2b_check_code(const ebb_value *input, ebb_err *err)
+{
+    return ebb_e2b_check_envs("e2b.runCode", ebb_value_find(input, "envs"),
+                              err);
 }
 
 void ebb_e2b_task_code(ebb_attempt *attempt)

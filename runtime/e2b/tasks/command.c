@@ -202,25 +202,6 @@ static void start(ebb_e2b_job *job)
         ebb_e2b_extension_start(&c->extension, job);
 }
 
-static int check_sizes(const ebb_value *input, ebb_err *err)
-{
-    const ebb_value *envs = ebb_value_find(input, "envs");
-    const char *user = ebb_value_find_string(input, "user");
-    size_t n = 0;
-
-    ebb_value_get_string(ebb_value_find(input, "command"), &n);
-    if (n > COMMAND_BYTES_MAX)
-        return ebb_err_set(err, EBB_LIMIT_EXCEEDED,
-                           "e2b.runCommand: command: %zu bytes, at most %d "
-                           "fit one argument; write it to a file with "
-                           "e2b.writeFiles and run that",
-                           n, COMMAND_BYTES_MAX);
-    if (user != NULL && strchr(user, ':') != NULL)
-        return ebb_err_set(err, EBB_INVALID_INPUT,
-                           "e2b.runCommand: user: must not hold a colon");
-    return ebb_e2b_check_envs("e2b.runCommand", envs, err);
-}
-
 static void begin(ebb_e2b_job *job)
 {
     ebb_e2b_running *c = (ebb_e2b_running *)job;
@@ -233,8 +214,7 @@ static void begin(ebb_e2b_job *job)
     c->timer = ebb_loop_timer_new(job->e2b->config.loop, on_timer, c);
     if (c->timer == NULL)
         ebb_err_set(&err, EBB_NO_MEMORY, "timer of a command");
-    if (c->timer == NULL || check_sizes(in, &err) != 0 ||
-        ebb_bounded_init(&c->out, max, &err) != 0 ||
+    if (c->timer == NULL || ebb_bounded_init(&c->out, max, &err) != 0 ||
         ebb_bounded_init(&c->err, max, &err) != 0)
         ebb_e2b_job_fail(job, &err, NULL);
     else
@@ -252,6 +232,25 @@ static void clear(ebb_e2b_job *job)
     ebb_e2b_process_clear(&c->process);
     ebb_bounded_clear(&c->out);
     ebb_bounded_clear(&c->err);
+}
+
+int ebb_e2b_check_command(const ebb_value *input, ebb_err *err)
+{
+    const ebb_value *envs = ebb_value_find(input, "envs");
+    const char *user = ebb_value_find_string(input, "user");
+    size_t n = 0;
+
+    ebb_value_get_string(ebb_value_find(input, "command"), &n);
+    if (n > COMMAND_BYTES_MAX)
+        return ebb_err_set(err, EBB_LIMIT_EXCEEDED,
+                           "e2b.runCommand: command: %zu bytes, at most %d "
+                           "fit one argument; write it to a file with "
+                           "e2b.writeFiles and run that",
+                           n, COMMAND_BYTES_MAX);
+    if (user != NULL && strchr(user, ':') != NULL)
+        return ebb_err_set(err, EBB_INVALID_INPUT,
+                           "e2b.runCommand: user: must not hold a colon");
+    return ebb_e2b_check_envs("e2b.runCommand", envs, err);
 }
 
 void ebb_e2b_task_command(ebb_attempt *attempt)

@@ -351,15 +351,10 @@ static void listed(ebb_e2b_job *job, const ebb_err *err)
 static void begin(ebb_e2b_job *job)
 {
     create *c = (create *)job;
-    const ebb_value *envs = ebb_value_find(job->input, "envs");
-    ebb_err err = { 0 };
 
     snprintf(job->subject, sizeof job->subject, "create a sandbox");
     c->key = ebb_value_find_string(job->input, "idempotencyKey");
-    if (ebb_e2b_check_envs("e2b.createSandbox", envs, &err) != 0)
-        ebb_e2b_job_fail(job, &err, NULL);
-    else
-        list(c, listed);
+    list(c, listed);
 }
 
 static void clear(ebb_e2b_job *job)
@@ -370,6 +365,12 @@ static void clear(ebb_e2b_job *job)
     ebb_value_free(c->oldest);
     ebb_value_free(c->ours);
     ebb_mem_free(c->made);
+}
+
+int ebb_e2b_check_create(const ebb_value *input, ebb_err *err)
+{
+    return ebb_e2b_check_envs("e2b.createSandbox",
+                              ebb_value_find(input, "envs"), err);
 }
 
 void ebb_e2b_task_create(ebb_attempt *attempt)

@@ -167,20 +167,10 @@ static void add_text(ebb_buf *query, const ebb_e2b_job *job, const char *name)
 static void begin(ebb_e2b_job *job)
 {
     const ebb_value *cursor = ebb_value_find(job->input, "cursor");
-    const char *search = ebb_value_find_string(job->input, "search");
     ebb_e2b_control control = { .method = "GET", .on_answer = on_answer };
-    ebb_err err = { 0 };
     char *path;
     ebb_buf query;
 
-    if (search != NULL && strlen(search) > SEARCH_BYTES_MAX) {
-        ebb_err_set(&err, EBB_INVALID_INPUT,
-                    "e2b.getSandboxLogs: search: expected at most %d bytes, "
-                    "got %zu",
-                    SEARCH_BYTES_MAX, strlen(search));
-        ebb_e2b_job_fail(job, &err, NULL);
-        return;
-    }
     ebb_buf_init(&query, PATH_BYTES_MAX);
     ebb_buf_printf(&query, "/logs?limit=%" PRId64,
                    ebb_value_find_int(job->input, "limit", 1));
@@ -195,6 +185,18 @@ static void begin(ebb_e2b_job *job)
     ebb_e2b_control_start(job, &control);
     ebb_mem_free(path);
     ebb_buf_clear(&query);
+}
+
+int ebb_e2b_check_logs(const ebb_value *input, ebb_err *err)
+{
+    const char *search = ebb_value_find_string(input, "search");
+
+    if (search == NULL || strlen(search) <= SEARCH_BYTES_MAX)
+        return 0;
+    return ebb_err_set(err, EBB_INVALID_INPUT,
+                       "e2b.getSandboxLogs: search: expected at most %d "
+                       "bytes, got %zu",
+                       SEARCH_BYTES_MAX, strlen(search));
 }
 
 void ebb_e2b_task_logs(ebb_attempt *attempt)

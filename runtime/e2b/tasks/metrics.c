@@ -128,10 +128,10 @@ static void on_answer(ebb_e2b_job *job, const ebb_e2b_answer *answer)
 }
 
 /* A time of the input in ms; -1 and err if it is none; 0 left out. */
-static int take_time(const ebb_e2b_job *job, const char *name, bool *given,
+static int take_time(const ebb_value *input, const char *name, bool *given,
                      int64_t *wall_ms, ebb_err *err)
 {
-    const char *text = ebb_value_find_string(job->input, name);
+    const char *text = ebb_value_find_string(input, name);
     char shown[EBB_SHOWN_BYTES];
 
     *given = text != NULL;
@@ -143,50 +143,61 @@ static int take_time(const ebb_e2b_job *job, const char *name, bool *given,
                        name, ebb_place_shown(text, shown));
 }
 
-static char *write_path(const ebb_e2b_job *job, ebb_err *err)
-{
-    int64_t start = 0, end = 0;
+typedef struct span {
+    int64_t start, end;
     bool has_start, has_end;
+} span;
+
+static int take_span(const ebb_value *input, span *s, ebb_err *err)
+{
+    *s = (span){ 0 };
+    if (take_time(input, "start", &s->has_start, &s->start, err) != 0 ||
+        take_time(input, "end", &s->has_end, &s->end, err) != 0)
+        return -1;
+    if (s->has_start && s->has_end && s->start > s->end)
+        return ebb_err_set(err, EBB_INVALID_INPUT,
+                           "e2b.getSandboxMetrics: start is after end");
+    return 0;
+}
+
+static char *write_path(const ebb_e2b_job *job)
+{
+    ebb_err ignored = { 0 };
     ebb_buf query;
     char *path;
+    span s;
 
-    if (take_time(job, "start", &has_start, &start, err) != 0 ||
-        take_time(job, "end", &has_end, &end, err) != 0)
-        return NULL;
-    if (has_start && has_end && start > end) {
-        ebb_err_set(err, EBB_INVALID_INPUT,
-                    "e2b.getSandboxMetrics: start is after end");
-        return NULL;
-    }
+    take_span(job->input, &s, &ignored); /* checked before */
     ebb_buf_init(&query, QUERY_BYTES);
     ebb_buf_add_text(&query, "/metrics");
-    if (has_start)
-        ebb_buf_printf(&query, "?start=%" PRId64, start / 1000);
-    if (has_end)
-        ebb_buf_printf(&query, "%cend=%" PRId64, has_start ? '&' : '?',
-                       (end + 999) / 1000);
+    if (s.has_start)
+        ebb_buf_printf(&query, "?start=%" PRId64, s.start / 1000);
+    if (s.has_end)
+        ebb_buf_printf(&query, "%cend=%" PRId64, s.has_start ? '&' : '?',
+                       (s.end + 999) / 1000);
     path = query.failed ? NULL : ebb_e2b_path("", job->sandbox_id, query.bytes);
     ebb_buf_clear(&query);
-    if (path == NULL)
-        ebb_err_set(err, EBB_NO_MEMORY, "request for metrics");
     return path;
 }
 
 static void begin(ebb_e2b_job *job)
 {
-    ebb_err err = { 0 };
-    char *path = write_path(job, &err);
+    char *path = write_path(job);
     ebb_e2b_control control = {
         .method = "GET",
         .path = path,
         .on_answer = on_answer,
     };
 
-    if (path == NULL)
-        ebb_e2b_job_fail(job, &err, NULL);
-    else
-        ebb_e2b_control_start(job, &control);
+    ebb_e2b_control_start(job, &control);
     ebb_mem_free(path);
+}
+
+int ebb_e2b_check_metrics(const ebb_value *input, ebb_err *err)
+{
+    span s;
+
+    return take_span(input, &s, err);
 }
 
 void ebb_e2b_task_metrics(ebb_attempt *attempt)

@@ -41,14 +41,14 @@ static int too_large(const reading *r, int64_t size, ebb_err *err)
                        r->bytes_max);
 }
 
-static int is_virtual(const reading *r, ebb_err *err)
+static int is_virtual(const char *where, const char *path, ebb_err *err)
 {
     char shown[EBB_SHOWN_BYTES];
 
     return ebb_err_set(err, EBB_UNSUPPORTED,
                        "%s: %s is made as it is read and has no size; read "
                        "it with e2b.runCommand",
-                       r->job.subject, ebb_place_shown(r->path, shown));
+                       where, ebb_place_shown(path, shown));
 }
 
 /* ---- the bytes ---- */
@@ -174,7 +174,7 @@ static int check_entry(void *context, const ebb_e2b_entry *entry, ebb_err *err)
                            r->job.subject, ebb_place_shown(r->path, shown));
     if (entry->link_target != NULL)
         return ebb_e2b_files_is_virtual(entry->link_target)
-                   ? is_virtual(r, err)
+                   ? is_virtual(r->job.subject, r->path, err)
                    : 0; /* the size is the link's own */
     if (!entry->is_file)
         return ebb_err_set(err, EBB_INVALID_INPUT, "%s: %s is no regular file",
@@ -233,24 +233,28 @@ static void stat(ebb_e2b_job *job)
 static void begin(ebb_e2b_job *job)
 {
     reading *r = (reading *)job;
-    ebb_err err = { 0 };
-    int failed = 0;
 
     r->path = ebb_value_find_string(job->input, "path");
     r->is_text =
         strcmp(ebb_value_find_string(job->input, "encoding"), "utf8") == 0;
     r->bytes_max = (size_t)ebb_value_find_int(job->input, "maxBytes", 0);
-    if (r->is_text && r->bytes_max > EBB_E2B_TEXT_BYTES_MAX)
-        failed = ebb_err_set(&err, EBB_INVALID_INPUT,
-                             "e2b.readFile: maxBytes: expected 1 to %d for "
-                             "utf8, got %zu",
-                             EBB_E2B_TEXT_BYTES_MAX, r->bytes_max);
-    else if (ebb_e2b_files_is_virtual(r->path))
-        failed = is_virtual(r, &err);
-    if (failed)
-        ebb_e2b_job_fail(job, &err, NULL);
-    else
-        ebb_e2b_connect(job, 0, stat);
+    ebb_e2b_connect(job, 0, stat);
+}
+
+int ebb_e2b_check_read(const ebb_value *input, ebb_err *err)
+{
+    const char *path = ebb_value_find_string(input, "path");
+    const char *encoding = ebb_value_find_string(input, "encoding");
+    int64_t max = ebb_value_find_int(input, "maxBytes", 0);
+
+    if (strcmp(encoding, "utf8") == 0 && max > EBB_E2B_TEXT_BYTES_MAX)
+        return ebb_err_set(err, EBB_INVALID_INPUT,
+                           "e2b.readFile: maxBytes: expected 1 to %d for "
+                           "utf8, got %lld",
+                           EBB_E2B_TEXT_BYTES_MAX, (long long)max);
+    if (ebb_e2b_files_is_virtual(path))
+        return is_virtual("e2b.readFile: path", path, err);
+    return 0;
 }
 
 void ebb_e2b_task_read(ebb_attempt *attempt)

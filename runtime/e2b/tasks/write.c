@@ -20,20 +20,67 @@
 
 /* ---- what is to be written, before anything is sent ---- */
 
-static int take_content(ebb_e2b_file *f, const ebb_value *entry, size_t index,
-                        ebb_err *err)
+static bool is_base64(const ebb_value *entry)
 {
-    const char *encoding = ebb_value_find_string(entry, "encoding");
+    return strcmp(ebb_value_find_string(entry, "encoding"), "base64") == 0;
+}
 
+/* The bytes of a content once decoded, or -1. */
+static long long content_bytes(const ebb_value *entry)
+{
+    size_t n = 0;
+    const char *text =
+        ebb_value_get_string(ebb_value_find(entry, "content"), &n);
+
+    return is_base64(entry) ? ebb_base64_length(text, n) : (long long)n;
+}
+
+static int check_twice(const ebb_value *files, size_t index, ebb_err *err)
+{
+    const char *path =
+        ebb_value_find_string(ebb_value_at(files, index), "path");
+
+    for (size_t i = 0; i < index; i++)
+        if (ebb_e2b_files_same(
+                ebb_value_find_string(ebb_value_at(files, i), "path"), path))
+            return ebb_err_set(err, EBB_INVALID_INPUT,
+                               "e2b.writeFiles: files[%zu].path: the same as "
+                               "files[%zu].path",
+                               index + 1, i + 1);
+    return 0;
+}
+
+int ebb_e2b_check_write(const ebb_value *input, ebb_err *err)
+{
+    const ebb_value *files = ebb_value_find(input, "files");
+    int64_t max = ebb_value_find_int(input, "maxTotalBytes", 0);
+    long long total = 0, bytes;
+
+    for (size_t i = 0; i < ebb_value_size(files); i++) {
+        bytes = content_bytes(ebb_value_at(files, i));
+        if (bytes < 0)
+            return ebb_err_set(err, EBB_INVALID_INPUT,
+                               "e2b.writeFiles: files[%zu].content: not "
+                               "canonical base64 (standard alphabet, padded)",
+                               i + 1);
+        if (check_twice(files, i, err) != 0)
+            return -1;
+        total += bytes;
+    }
+    if (total > max)
+        return ebb_err_set(err, EBB_LIMIT_EXCEEDED,
+                           "e2b.writeFiles: %lld bytes in all, maxTotalBytes "
+                           "is %lld; raise it, or write in several calls",
+                           total, (long long)max);
+    return 0;
+}
+
+static int take_content(ebb_e2b_file *f, const ebb_value *entry, ebb_err *err)
+{
     f->path = ebb_value_find_string(entry, "path");
     f->bytes = ebb_value_get_string(ebb_value_find(entry, "content"), &f->n);
-    if (strcmp(encoding, "base64") != 0)
+    if (!is_base64(entry))
         return 0;
-    if (ebb_base64_length(f->bytes, f->n) < 0)
-        return ebb_err_set(err, EBB_INVALID_INPUT,
-                           "e2b.writeFiles: files[%zu].content: not "
-                           "canonical base64 (standard alphabet, padded)",
-                           index + 1);
     ebb_buf_init(&f->decoded, 0);
     if (ebb_base64_parse(&f->decoded, f->bytes, f->n, true) != 0)
         return ebb_err_set(err, EBB_NO_MEMORY, "contents of a file");
@@ -42,22 +89,9 @@ static int take_content(ebb_e2b_file *f, const ebb_value *entry, size_t index,
     return 0;
 }
 
-static int check_twice(const ebb_e2b_writing *w, size_t index, ebb_err *err)
-{
-    for (size_t i = 0; i < index; i++)
-        if (ebb_e2b_files_same(w->files[i].path, w->files[index].path))
-            return ebb_err_set(err, EBB_INVALID_INPUT,
-                               "e2b.writeFiles: files[%zu].path: the same as "
-                               "files[%zu].path",
-                               index + 1, i + 1);
-    return 0;
-}
-
 static int take_files(ebb_e2b_writing *w, ebb_err *err)
 {
     const ebb_value *files = ebb_value_find(w->job.input, "files");
-    int64_t max = ebb_value_find_int(w->job.input, "maxTotalBytes", 0);
-    uint64_t total = 0;
 
     w->files = ebb_mem_zero(ebb_value_size(files) * sizeof *w->files);
     if (w->files == NULL)
@@ -66,17 +100,10 @@ static int take_files(ebb_e2b_writing *w, ebb_err *err)
     w->together = w->count > 1;
     for (size_t i = 0; i < w->count; i++) {
         ebb_e2b_file *f = &w->files[i];
-        if (take_content(f, ebb_value_at(files, i), i, err) != 0 ||
-            check_twice(w, i, err) != 0)
+        if (take_content(f, ebb_value_at(files, i), err) != 0)
             return -1;
-        total += f->n;
         w->together = w->together && ebb_e2b_multipart_takes(f->path);
     }
-    if (total > (uint64_t)max)
-        return ebb_err_set(err, EBB_LIMIT_EXCEEDED,
-                           "e2b.writeFiles: %llu bytes in all, maxTotalBytes "
-                           "is %lld; raise it, or write in several calls",
-                           (unsigned long long)total, (long long)max);
     return 0;
 }
 
