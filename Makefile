@@ -177,13 +177,14 @@ $(B)/spec/test_lua_%: spec/c/test_lua_%.c $(B)/libebb_lua.a $(B)/libebb.a
 # The simulator stands between the core and its clock, its disk, its network.
 SIM_WRAP := ebb_loop_run ebb_journal_post ebb_journal_wait \
         ebb_journal_close ebb_http_client_new ebb_http_client_free \
+        ebb_http_start ebb_http_cancel ebb_http_status \
         ebb_e2b_new ebb_e2b_free ebb_e2b_register ebb_sandbox_list
 $(call obj,$(SIM_C)): EBB_CFLAGS += -I. -Ispec
 $(SIM): $(call obj,$(SIM_C)) $(B)/libebb_lua.a $(B)/libebb.a
 	@mkdir -p $(@D)
 	@echo "LINK  $@"
-	$(Q)$(CC) $(CFLAGS) $(SAN) -rdynamic -Wl,-z,now $(SIM_WRAP:%=-Wl,--wrap=%) \
-	  -o $@ $^ $(LUA_LIBS) $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(SAN) -rdynamic -Wl,-z,now,--as-needed \
+	  $(SIM_WRAP:%=-Wl,--wrap=%) -o $@ $^ $(LUA_LIBS) $(LIBS)
 
 $(B)/bench/%: bench/%.c $(B)/libebb.a
 	@mkdir -p $(@D)

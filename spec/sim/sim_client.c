@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
-/* In place of the client of E2B and its HTTP: the tasks are the world's. */
+/*
+ * In place of the client of E2B and its HTTP: the tasks are the world's.
+ * So neither libcurl nor what that loads is mapped in each life.
+ */
 
 #include "spec/sim/sim.h"
 
@@ -11,6 +14,11 @@ static char nothing;
 
 ebb_http_client *__wrap_ebb_http_client_new(ebb_loop *loop, ebb_err *err);
 void __wrap_ebb_http_client_free(ebb_http_client *client);
+ebb_http_call *__wrap_ebb_http_start(ebb_http_client *client,
+                                     const ebb_http_request *request,
+                                     ebb_err *err);
+void __wrap_ebb_http_cancel(ebb_http_call *call);
+int __wrap_ebb_http_status(const ebb_http_call *call);
 ebb_e2b *__wrap_ebb_e2b_new(const ebb_e2b_config *config, ebb_err *err);
 void __wrap_ebb_e2b_free(ebb_e2b *e2b);
 int __wrap_ebb_e2b_register(ebb_e2b *e2b, ebb_registry *registry,
@@ -27,6 +35,28 @@ ebb_http_client *__wrap_ebb_http_client_new(ebb_loop *loop, ebb_err *err)
 void __wrap_ebb_http_client_free(ebb_http_client *client)
 {
     (void)client;
+}
+
+/* Of the local service, which nobody asks for. */
+ebb_http_call *__wrap_ebb_http_start(ebb_http_client *client,
+                                     const ebb_http_request *request,
+                                     ebb_err *err)
+{
+    (void)client;
+    (void)request;
+    ebb_err_set(err, EBB_UNSUPPORTED, "the simulator has no network");
+    return NULL;
+}
+
+void __wrap_ebb_http_cancel(ebb_http_call *call)
+{
+    (void)call;
+}
+
+int __wrap_ebb_http_status(const ebb_http_call *call)
+{
+    (void)call;
+    return 0;
 }
 
 ebb_e2b *__wrap_ebb_e2b_new(const ebb_e2b_config *config, ebb_err *err)

@@ -321,6 +321,8 @@ static void cancel(void *context, ebb_request *request)
     c->seen->cancelled = true;
     if (executes && !c->arrived)
         code = EBB_OUTCOME_UNKNOWN;
+    else if (sim_chance(10))
+        code = EBB_NETWORK; /* the line broke just then */
     if (c->arrives && !c->arrived && sim_chance(50))
         execute(c);
     answer(c, code, 0);

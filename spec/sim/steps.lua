@@ -114,10 +114,11 @@ local function requests_of(check, name)
   return check.by_name[name] or {}
 end
 
+-- What was cancelled is not tried again, however it ends.
 local function answered(requests, code, attempt)
   for _, request in ipairs(requests) do
-    if request.ended_ms > 0 and request.code == code
-        and (not attempt or request.attempt == attempt) then
+    if request.ended_ms > 0 and request.code == code and (not attempt
+        or request.attempt == attempt or request.cancelled) then
       return true
     end
   end
@@ -197,8 +198,9 @@ local function check_again(check, last, request)
   if request.attempt ~= last.attempt + 1 then
     check:problem("%s: attempt %d came after %d", name, request.attempt,
       last.attempt)
-  elseif last.ended_ms == 0 or not last.retryable then
-    check:problem("%s was tried again after %s", name, last.code)
+  elseif last.ended_ms == 0 or last.cancelled or not last.retryable then
+    check:problem("%s was tried again after %s%s", name, last.code,
+      last.cancelled and ", cancelled" or "")
   elseif request.began_ms - last.ended_ms < least_wait(last) then
     check:problem("%s: attempt %d came after %d ms", name, request.attempt,
       request.began_ms - last.ended_ms)
