@@ -55,7 +55,11 @@ static void say_how_to_go_on(const execution *e, const ebb_err *err)
         fprintf(stderr, "  nothing was executed; `ebb runs show %s` shows "
                         "what is recorded\n",
                 ebb_run_id(e->run));
-    else if (err->code == EBB_JOURNAL || err->code == EBB_LOST_OWNERSHIP ||
+    else if (err->code == EBB_LOST_OWNERSHIP)
+        fprintf(stderr, "  here the run stays interrupted; `ebb runs show %s` "
+                        "says who has it\n",
+                ebb_run_id(e->run));
+    else if (err->code == EBB_JOURNAL ||
              ebb_run_get_state(e->run) == EBB_RUN_ACTIVE)
         fprintf(stderr, "  the run stays interrupted: `ebb runs resume %s` "
                         "goes on\n",
