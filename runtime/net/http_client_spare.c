@@ -7,10 +7,11 @@
  * back to the kernel, which then has to clear every page of them anew.
  *
  * Every option of a call is taken back before another call gets its handle;
- * connections, names and TLS sessions belong to the multi handle in any case.
- * What is neither is libcurl's note of a transfer that it left half done, such
- * as that it must rewind a body before it connects again, which no option
- * takes back: so only a handle whose transfer was complete is kept.
+ * connections and names belong to the multi handle in any case, and a TLS
+ * session stays with the handle, for its host. No option takes back libcurl's
+ * note of a transfer that it left half done, such as that it must rewind a
+ * body before it connects again: so only a handle whose transfer was complete
+ * is kept.
  */
 
 #include "net/http_client_private.h"
