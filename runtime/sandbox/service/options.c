@@ -96,7 +96,7 @@ bad:
 
 static int set_memory(ebb_options *o, const char *value, ebb_err *err)
 {
-    uint64_t bytes;
+    uint64_t bytes = 0;
 
     if (ebb_options_parse_size(value, &bytes, err) != 0)
         return -1;
