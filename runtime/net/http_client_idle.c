@@ -47,13 +47,15 @@ typedef union end {
 
 static bool has_address(const end *at, const char *address)
 {
-    char text[INET6_ADDRSTRLEN] = "";
+    bool is_v6 = at->any.sa_family == AF_INET6;
+    const void *bytes = is_v6 ? (const void *)&at->v6.sin6_addr
+                              : (const void *)&at->v4.sin_addr;
+    struct in6_addr other;
 
-    if (at->any.sa_family == AF_INET)
-        inet_ntop(AF_INET, &at->v4.sin_addr, text, sizeof text);
-    else if (at->any.sa_family == AF_INET6)
-        inet_ntop(AF_INET6, &at->v6.sin6_addr, text, sizeof text);
-    return strcmp(text, address) == 0;
+    if (!is_v6 && at->any.sa_family != AF_INET)
+        return false;
+    return inet_pton(at->any.sa_family, address, &other) == 1 &&
+           memcmp(bytes, &other, is_v6 ? 16 : 4) == 0;
 }
 
 /*
