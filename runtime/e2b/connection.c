@@ -130,7 +130,7 @@ static int read_target(const ebb_e2b_job *job, const ebb_value *json,
     return 0;
 }
 
-static bool connect(ebb_e2b_job *job);
+static bool ask(ebb_e2b_job *job);
 
 /* What was there a moment ago has ended; it is not a wrong id. */
 static void fail_connect(ebb_e2b_job *job, const ebb_e2b_answer *answer)
@@ -180,13 +180,13 @@ static void on_answer(ebb_e2b_job *job, const ebb_e2b_answer *answer)
     ebb_err err = { 0 };
 
     if (ebb_e2b_falls_back(job->e2b, answer)) {
-        connect(job);
+        ask(job);
         return;
     }
     if (answer->status == 400 && job->life_ms > EBB_E2B_LIFE_MS) {
         /* Longer than the service allows: as long as it always does. */
         job->life_ms = EBB_E2B_LIFE_MS;
-        connect(job);
+        ask(job);
         return;
     }
     if (given.err == NULL && read_target(job, answer->json, &target, &err) != 0)
@@ -212,7 +212,7 @@ static ebb_value *life_body(int64_t life_ms)
 }
 
 /* False: the job has ended. */
-static bool connect(ebb_e2b_job *job)
+static bool ask(ebb_e2b_job *job)
 {
     ebb_value *body = life_body(job->life_ms);
     char *path =
@@ -237,7 +237,7 @@ static bool connect(ebb_e2b_job *job)
 static void connect_or_follow(ebb_e2b_job *job)
 {
     if (!ebb_e2b_share_join(job))
-        connect(job);
+        ask(job);
 }
 
 void ebb_e2b_connect(ebb_e2b_job *job, int64_t call_ms,
@@ -262,7 +262,7 @@ void ebb_e2b_connect_leave(ebb_e2b_job *job)
     while ((next = ebb_e2b_share_next(&left)) != NULL) {
         next->share.life_ms = job->share.life_ms; /* covers all of them */
         next->life_ms = job->share.life_ms;
-        if (!connect(next))
+        if (!ask(next))
             continue;
         ebb_e2b_share_lead(next, &left);
         return;
