@@ -100,7 +100,7 @@ describe("an owner that was stopped while its run was taken over", function()
 
   it("stops before its next effect, its command in flight (A16)", function()
     cloud = scripted.start { { on = "POST /process.Process/Start", skip = 1,
-      times = 1, delay = 500 } }
+      times = 1, delay = 1500 } }
     local owner, words = take_over("", function() await_execution "two" end)
     local out, status, err = program "runs resume r --take-over"
     assert.equal(0, status, err)
