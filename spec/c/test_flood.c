@@ -14,6 +14,7 @@
 
 #include "support/case.h"
 #include "support/flood.h"
+#include "support/self.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define IS_PLAIN      false
@@ -32,20 +33,6 @@
 
 #define COMMAND "{\"sandboxId\":\"i1\",\"command\":\"x\",\"timeoutMs\":0}"
 #define CODE    "{\"sandboxId\":\"i1\",\"code\":\"x\",\"timeoutMs\":0}"
-
-static long memory_kb(const char *name)
-{
-    char line[128];
-    long kb = 0;
-    FILE *file = fopen("/proc/self/status", "r");
-
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, name, strlen(name)) == 0)
-            kb = strtol(line + strlen(name), NULL, 10);
-    if (file != NULL)
-        fclose(file);
-    return kb;
-}
 
 /* From now on VmHWM is the highest since here. */
 static void forget_peak(void)
@@ -119,13 +106,13 @@ static measured measure(const flood *f, const char *task, const char *json)
     m.err = (ebb_err){ 0 };
     malloc_trim(0); /* what an earlier test has freed must not hide this one */
     forget_peak();
-    idle = memory_kb("VmHWM:");
+    idle = self_status("VmHWM:");
     start = now_s();
     m.cpu_seconds = -cpu_s();
     ebb_call(rt, task, in, &m.out, &m.err);
     m.cpu_seconds += cpu_s();
     m.seconds = now_s() - start;
-    m.kb = memory_kb("VmHWM:") - idle;
+    m.kb = self_status("VmHWM:") - idle;
     ebb_value_free(in);
     ebb_close(rt);
     return m;

@@ -17,6 +17,7 @@
 #include "support/e2b_entries.h"
 #include "support/e2b_frames.h"
 #include "support/flood.h"
+#include "support/self.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define IS_PLAIN false
@@ -218,20 +219,6 @@ static long count_fds(void)
     return n;
 }
 
-static long status_of(const char *name)
-{
-    char line[128];
-    long value = 0;
-    FILE *file = fopen("/proc/self/status", "r");
-
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, name, strlen(name)) == 0)
-            value = strtol(line + strlen(name), NULL, 10);
-    if (file != NULL)
-        fclose(file);
-    return value;
-}
-
 static long journal_kb(const flat *f)
 {
     long bytes = 0;
@@ -252,8 +239,8 @@ static void take_sample(const flat *f, sample *now)
 {
     malloc_trim(0);
     now->fds = count_fds();
-    now->threads = status_of("Threads:");
-    now->rss_kb = status_of("VmRSS:");
+    now->threads = self_status("Threads:");
+    now->rss_kb = self_status("VmRSS:");
     now->journal_kb = journal_kb(f);
     print_message("# %ld done, %ld cancelled, %ld failed: %ld fds, "
                   "%ld threads, RSS %ld KiB, Lua %ld KiB, %ld refs, "
@@ -362,7 +349,7 @@ static void calls_without_end_leave_nothing(void **state)
         ASSERT_FLAT(f, rss_kb, RSS_KB_MAX);
     close_all(f);
     assert_int_equal(count_fds(), f->fds_before);
-    assert_int_equal(status_of("Threads:"), 1);
+    assert_int_equal(self_status("Threads:"), 1);
 }
 
 int main(void)

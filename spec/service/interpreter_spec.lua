@@ -143,7 +143,7 @@ print('o' * 3_000_000); print('e' * 3_000_000, file=sys.stderr)
 end)
 
 describe("a client that leaves", function()
-  it("interrupts its run and leaves the state", function()
+  it("interrupts its run and leaves the state (C14)", function()
     execute "kept = 7"
     execute("import time\nfor _ in range(600): time.sleep(0.1)",
       { timeout = 1 })
