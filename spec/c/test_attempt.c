@@ -44,6 +44,7 @@ static void the_effect_goes_on_at_once_when_nobody_asks(void **state)
     ebb_attempt attempt = { .hooks = &hooks, .starter = &s };
 
     (void)state;
+    assert_false(ebb_attempt_may_wait(&attempt));
     ebb_attempt_before_effect(&attempt, proceed);
     assert_int_equal(s.proceeded, 1);
 }
@@ -56,6 +57,7 @@ static void the_effect_waits_for_the_starter(void **state)
     ebb_attempt attempt = { .hooks = &hooks, .starter = &s };
 
     (void)state;
+    assert_true(ebb_attempt_may_wait(&attempt));
     ebb_attempt_before_effect(&attempt, proceed);
     assert_int_equal(s.proceeded, 0);
     s.held(&attempt);
