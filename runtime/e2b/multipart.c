@@ -8,10 +8,9 @@
 bool ebb_e2b_multipart_takes(const char *path)
 {
     for (const char *c = path; *c != '\0'; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7F ||
-            strchr("%;\\\"'", *c) != NULL)
+        if ((unsigned char)*c < 0x20 || *c == 0x7F)
             return false;
-    return true;
+    return strpbrk(path, "%;\\\"'") == NULL;
 }
 
 int ebb_e2b_multipart_boundary(char boundary[EBB_E2B_BOUNDARY_BYTES],
@@ -23,12 +22,13 @@ int ebb_e2b_multipart_boundary(char boundary[EBB_E2B_BOUNDARY_BYTES],
 int ebb_e2b_multipart_begin(ebb_buf *out, const char *boundary,
                             const char *path)
 {
-    return ebb_buf_printf(out,
-                          "%s--%s\r\n"
-                          "Content-Disposition: form-data; name=\"file\"; "
-                          "filename=\"%s\"\r\n"
-                          "Content-Type: application/octet-stream\r\n\r\n",
-                          out->n > 0 ? "\r\n" : "", boundary, path);
+    ebb_buf_add_text(out, out->n > 0 ? "\r\n--" : "--");
+    ebb_buf_add_text(out, boundary);
+    ebb_buf_add_text(out, "\r\nContent-Disposition: form-data; "
+                          "name=\"file\"; filename=\"");
+    ebb_buf_add_text(out, path);
+    return ebb_buf_add_text(
+        out, "\"\r\nContent-Type: application/octet-stream\r\n\r\n");
 }
 
 int ebb_e2b_multipart_end(ebb_buf *out, const char *boundary)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "e2b/tasks/tasks.h"
 
+#include <string.h>
+
 #include "e2b/connection.h"
 #include "e2b/files.h"
 #include "e2b/filesystem.h"
@@ -14,8 +16,21 @@ typedef struct directory {
     int64_t limit, available;
     ebb_e2b_listing listing;
     ebb_value *entries;
-    ebb_err broken; /* what made us stop reading */
+    ebb_value *type; /* of the last entry: most are of one */
+    ebb_err broken;  /* what made us stop reading */
 } directory;
+
+/* The entry's type; one value for all entries in a row that share it. */
+static ebb_value *type_of(directory *d, const ebb_e2b_entry *entry)
+{
+    const char *last = ebb_value_get_string(d->type, NULL);
+
+    if (last == NULL || strcmp(last, entry->type) != 0) {
+        ebb_value_free(d->type);
+        d->type = ebb_value_text(entry->type);
+    }
+    return d->type == NULL ? NULL : ebb_value_copy(d->type);
+}
 
 static int add_entry(void *context, const ebb_e2b_entry *entry, ebb_err *err)
 {
@@ -27,7 +42,7 @@ static int add_entry(void *context, const ebb_e2b_entry *entry, ebb_err *err)
     out = ebb_e2b_result_with(ebb_value_object(), "name",
                               ebb_value_text(entry->name));
     out = ebb_e2b_result_with(out, "path", ebb_value_text(entry->path));
-    out = ebb_e2b_result_with(out, "type", ebb_value_text(entry->type));
+    out = ebb_e2b_result_with(out, "type", type_of(d, entry));
     out = ebb_e2b_result_with(out, "size", ebb_value_int(entry->size));
     if (ebb_value_add(d->entries, out) == 0)
         return 0;
@@ -122,6 +137,7 @@ static void clear(ebb_e2b_job *job)
 
     ebb_e2b_listing_clear(&d->listing);
     ebb_value_free(d->entries);
+    ebb_value_free(d->type);
 }
 
 void ebb_e2b_task_list(ebb_attempt *attempt)
