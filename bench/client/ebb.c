@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ebb CASE N: the tasks through ebb.h, as a C host calls them. */
+/*
+ * ebb [result] CASE N: the tasks through ebb.h, as a C host calls them; with
+ * "result" no calls but what their results cost by themselves.
+ */
 #include <ebb.h>
 
 #include <stdlib.h>
@@ -64,6 +67,52 @@ static void at_once(host *h, const char *task, const ebb_value *input, long n)
     while (h->live > 0)
         if (ebb_poll(h->rt, -1, &err) != 0)
             die("poll", &err);
+}
+
+/* The same value again, from its parts. */
+static ebb_value *rebuild(const ebb_value *value)
+{
+    ebb_value *out, *member;
+    void *place = NULL;
+    const char *key;
+    size_t n;
+
+    switch (ebb_value_type(value)) {
+    case EBB_STRING:
+        key = ebb_value_get_string(value, &n);
+        return ebb_value_string(key, n);
+    case EBB_ARRAY:
+        out = ebb_value_array();
+        for (size_t i = 0; i < ebb_value_size(value); i++)
+            ebb_value_add(out, rebuild(ebb_value_at(value, i)));
+        return out;
+    case EBB_OBJECT:
+        out = ebb_value_object();
+        while (ebb_value_next(value, &place, &key, &member))
+            ebb_value_set(out, key, rebuild(member));
+        return out;
+    case EBB_INT:
+        return ebb_value_int(ebb_value_get_int(value));
+    default:
+        return ebb_value_copy(value);
+    }
+}
+
+/* One call, and then what it costs to make and free its result N times. */
+static bench_mark rebuild_result(host *h, const char *task,
+                                 const ebb_value *input, long n)
+{
+    ebb_value *out = NULL;
+    ebb_err err = { 0 };
+    bench_mark mark;
+
+    if (ebb_call(h->rt, task, input, &out, &err) != 0)
+        die(task, &err);
+    mark = bench_now();
+    for (long i = 0; i < n; i++)
+        ebb_value_free(rebuild(out));
+    ebb_value_free(out);
+    return mark;
 }
 
 /* {sandboxId, files: a hundred of 1 KiB} */
@@ -131,8 +180,9 @@ static const char *task_of(const char *name)
 
 int main(int argc, char **argv)
 {
-    const char *name = argc > 1 ? argv[1] : "first";
-    long n = argc > 2 ? atol(argv[2]) : 1;
+    bool result = argc > 1 && strcmp(argv[1], "result") == 0;
+    const char *name = argc > 1 + result ? argv[1 + result] : "first";
+    long n = argc > 2 + result ? atol(argv[2 + result]) : 1;
     ebb_value *warm, *input;
     ebb_config config;
     ebb_err err = { 0 };
@@ -147,7 +197,9 @@ int main(int argc, char **argv)
     repeat(&h, "e2b.runCommand", warm, 1);
     input = input_of(name, n);
     mark = bench_now();
-    if (strcmp(name, "conc") == 0)
+    if (result)
+        mark = rebuild_result(&h, task_of(name), input, n);
+    else if (strcmp(name, "conc") == 0)
         at_once(&h, task_of(name), input, n);
     else if (strcmp(name, "out") == 0 || strcmp(name, "frames") == 0)
         repeat(&h, task_of(name), input, 1);
