@@ -49,6 +49,7 @@ void ebb_http_call_stop(ebb_http_call *call)
     curl_multi_remove_handle(call->client->multi, call->easy);
     if (call->timer != NULL)
         ebb_loop_timer_cancel(call->timer);
+    call->timer_at_ms = INT64_MAX;
 }
 
 static void forget(ebb_http_call *call)
@@ -222,6 +223,7 @@ static void on_limit(void *context)
     ebb_http_client *client = call->client;
 
     client->depth++;
+    call->timer_at_ms = INT64_MAX;
     if (ebb_http_limits_reached(call)) {
         ebb_http_call_stop(call);
         ebb_http_call_ready(call);

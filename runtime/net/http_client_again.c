@@ -47,7 +47,9 @@ bool ebb_http_again_mark(ebb_http_call *call)
         return true;
     if (info.tcpi_state != STATE_ESTABLISHED)
         return false;
-    call->marked = ioctl(call->fd, SIOCOUTQ, &queued) == 0;
+    /* Of a head that is corked nothing can be acknowledged without the body. */
+    if (call->corked < 0)
+        call->marked = ioctl(call->fd, SIOCOUTQ, &queued) == 0;
     call->sent_before = info.tcpi_bytes_sent;
     call->acked_before = info.tcpi_bytes_acked + (uint64_t)queued;
     return true;

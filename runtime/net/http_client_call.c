@@ -280,6 +280,7 @@ static void copy_request(ebb_http_call *call, const ebb_http_request *request)
     call->before_body = request->before_body;
     call->on_done = request->on_done;
     call->sent_ms = -1;
+    call->timer_at_ms = INT64_MAX;
     call->started_ms = now(call);
 }
 

@@ -38,13 +38,11 @@ void ebb_http_limits_arm(ebb_http_call *call)
 {
     deadline next = next_deadline(call);
 
-    if (call->timer == NULL)
-        return;
-    if (next.at_ms == INT64_MAX)
-        ebb_loop_timer_cancel(call->timer);
-    else
-        ebb_loop_timer_start(call->timer,
-                             next.at_ms - ebb_loop_now_ms(call->client->loop));
+    if (call->timer == NULL || call->timer_at_ms <= next.at_ms)
+        return; /* one that is due earlier sees then what is next */
+    call->timer_at_ms = next.at_ms;
+    ebb_loop_timer_start(call->timer,
+                         next.at_ms - ebb_loop_now_ms(call->client->loop));
 }
 
 bool ebb_http_limits_reached(ebb_http_call *call)

@@ -120,6 +120,7 @@ struct ebb_http_call {
     /* limits */
     ebb_http_limits limits;
     ebb_loop_timer *timer;
+    int64_t timer_at_ms; /* INT64_MAX: it does not run */
     int64_t started_ms;
     int64_t active_ms; /* when a byte last moved */
     int64_t sent_ms;   /* when the whole request was handed over; -1 */
@@ -219,9 +220,14 @@ bool ebb_http_again(ebb_http_call *call);
 /* The call is complete: its connection, if it is kept, is idle now. */
 void ebb_http_idle_note(ebb_http_call *call);
 
+<<<<<<< HEAD
 /* The descriptor of an idle connection by its ends, or -1. */
 int ebb_http_idle_find(const ebb_http_client *client,
                        const ebb_http_ends *ends);
+=======
+/* The descriptor of an idle connection by its local port, or -1. */
+int ebb_http_idle_find(const ebb_http_client *client, int port);
+>>>>>>> 72408e6 (net: ask the kernel less about a kept connection)
 
 /* Whether nothing has come on it; also of -1. */
 bool ebb_http_idle_is_quiet(int fd);
