@@ -24,10 +24,13 @@ static int recut(ebb_value *text, size_t max_bytes)
 {
     size_t n = 0;
     const char *bytes = ebb_value_get_string(ebb_value_find(text, "text"), &n);
-    int64_t count = ebb_value_find_int(text, "byteCount", 0);
-    ebb_value *cut = ebb_e2b_text_cut(bytes, n, max_bytes), *shorter;
-    int64_t returned = ebb_value_find_int(cut, "returnedBytes", 0);
+    int64_t count = ebb_value_find_int(text, "byteCount", 0), returned;
+    ebb_value *cut, *shorter;
 
+    if (ebb_value_find_int(text, "maxBytes", 0) == (int64_t)max_bytes)
+        return 0; /* as when it came */
+    cut = ebb_e2b_text_cut(bytes, n, max_bytes);
+    returned = ebb_value_find_int(cut, "returnedBytes", 0);
     if (cut == NULL)
         return -1;
     shorter = ebb_value_copy(ebb_value_find(cut, "text"));
