@@ -59,6 +59,22 @@ bool ebb_e2b_files_same(const char *a, const char *b)
     return same;
 }
 
+/* FNV-1a over what ebb_e2b_files_same compares. */
+uint64_t ebb_e2b_files_mark(const char *path)
+{
+    uint64_t mark = UINT64_C(0xcbf29ce484222325) ^ (*path == '/');
+    bool first = true;
+    size_t n;
+
+    while ((n = next_step(&path, first)) > 0) {
+        for (const char *end = path + n; path < end; path++)
+            mark = (mark ^ (unsigned char)*path) * UINT64_C(0x100000001b3);
+        mark = (mark ^ '/') * UINT64_C(0x100000001b3);
+        first = false;
+    }
+    return mark;
+}
+
 /*
  * A relative path begins in a home of unknown depth, which ".." can leave:
  * then it counts as seen from the root.

@@ -17,6 +17,9 @@ char *ebb_e2b_files_path(const char *path);
  */
 bool ebb_e2b_files_same(const char *a, const char *b);
 
+/* A number that is equal for paths that are one, and hardly for others. */
+uint64_t ebb_e2b_files_mark(const char *path);
+
 /*
  * Whether a path is under /proc or /sys, where sizes say nothing: as written,
  * with every ".", ".." and doubled slash worked out.

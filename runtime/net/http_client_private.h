@@ -220,14 +220,9 @@ bool ebb_http_again(ebb_http_call *call);
 /* The call is complete: its connection, if it is kept, is idle now. */
 void ebb_http_idle_note(ebb_http_call *call);
 
-<<<<<<< HEAD
 /* The descriptor of an idle connection by its ends, or -1. */
 int ebb_http_idle_find(const ebb_http_client *client,
                        const ebb_http_ends *ends);
-=======
-/* The descriptor of an idle connection by its local port, or -1. */
-int ebb_http_idle_find(const ebb_http_client *client, int port);
->>>>>>> 72408e6 (net: ask the kernel less about a kept connection)
 
 /* Whether nothing has come on it; also of -1. */
 bool ebb_http_idle_is_quiet(int fd);

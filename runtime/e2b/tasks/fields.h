@@ -11,6 +11,7 @@
 #define EBB_E2B_TEXT_BYTES_MAX   1048576
 #define EBB_E2B_BINARY_BYTES_MAX 2097152
 #define EBB_E2B_COLLECTION_MAX   1000
+#define EBB_E2B_WRITE_MAX        100 /* files of one writeFiles */
 
 typedef struct ebb_e2b_fields {
     const ebb_field *fields;

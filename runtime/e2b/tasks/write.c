@@ -16,6 +16,7 @@
 #include "e2b/files.h"
 #include "e2b/multipart.h"
 #include "e2b/state.h"
+#include "e2b/tasks/fields.h"
 #include "e2b/tasks/tasks.h"
 
 /* ---- what is to be written, before anything is sent ---- */
@@ -35,14 +36,22 @@ static long long content_bytes(const ebb_value *entry)
     return is_base64(entry) ? ebb_base64_length(text, n) : (long long)n;
 }
 
-static int check_twice(const ebb_value *files, size_t index, ebb_err *err)
+static const char *path_at(const ebb_value *files, size_t index)
 {
-    const char *path =
-        ebb_value_find_string(ebb_value_at(files, index), "path");
+    return ebb_value_find_string(ebb_value_at(files, index), "path");
+}
 
+/* marks are those of the paths before this one, and then its own, too; the
+ * fields have bounded how many there are. */
+static int check_twice(const ebb_value *files, size_t index,
+                       uint64_t marks[EBB_E2B_WRITE_MAX], ebb_err *err)
+{
+    const char *path = path_at(files, index);
+
+    marks[index] = ebb_e2b_files_mark(path);
     for (size_t i = 0; i < index; i++)
-        if (ebb_e2b_files_same(
-                ebb_value_find_string(ebb_value_at(files, i), "path"), path))
+        if (marks[i] == marks[index] &&
+            ebb_e2b_files_same(path_at(files, i), path))
             return ebb_err_set(err, EBB_INVALID_INPUT,
                                "e2b.writeFiles: files[%zu].path: the same as "
                                "files[%zu].path",
@@ -54,6 +63,7 @@ int ebb_e2b_check_write(const ebb_value *input, ebb_err *err)
 {
     const ebb_value *files = ebb_value_find(input, "files");
     int64_t max = ebb_value_find_int(input, "maxTotalBytes", 0);
+    uint64_t marks[EBB_E2B_WRITE_MAX];
     long long total = 0, bytes;
 
     for (size_t i = 0; i < ebb_value_size(files); i++) {
@@ -63,7 +73,7 @@ int ebb_e2b_check_write(const ebb_value *input, ebb_err *err)
                                "e2b.writeFiles: files[%zu].content: not "
                                "canonical base64 (standard alphabet, padded)",
                                i + 1);
-        if (check_twice(files, i, err) != 0)
+        if (check_twice(files, i, marks, err) != 0)
             return -1;
         total += bytes;
     }
