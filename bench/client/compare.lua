@@ -16,10 +16,11 @@ local cases = {
   { name = "first", n = 1, ms = 25, mib = 16, what = "start to first task" },
   { name = "kept", n = 2000, result = true,
     what = "runCommand true, kept connection" },
-  { name = "code", n = 1000, result = true, what = "runCode 1+1" },
+  { name = "code", n = 1000, result = true, json = true, what = "runCode 1+1" },
   { name = "list", n = 1000, result = true, what = "listFiles, 100 entries" },
   { name = "read", n = 500, result = true, what = "readFile, 256 KiB" },
-  { name = "write", n = 200, result = true, what = "writeFiles, 100 of 1 KiB" },
+  { name = "write", n = 200, result = true, json = true,
+    what = "writeFiles, 100 of 1 KiB" },
   { name = "conc", n = 500, what = "500 commands of 200 ms at once" },
   { name = "out", n = 64 * MIB, bytes = true, ms = 64 * MIB / 300e3, mib = 4,
     what = "64 MiB of output" },
@@ -34,7 +35,7 @@ local clients = {}
 for i, text in ipairs(arg) do
   local name, command = text:match("^(.-)=(.*)$")
   clients[i] = { name = name, command = command,
-    slow = name:match("^SDK") ~= nil, part = name == "its result" }
+    slow = name:match("^SDK") ~= nil, part = name:lower():match("^its (%w+)$") }
 end
 
 local repeats = tonumber(os.getenv("BENCH_REPEAT") or 5)
@@ -104,7 +105,8 @@ local function goal(case, client, us, mib, times)
 end
 
 local function takes_part(case, client)
-  return not (case.fast and client.slow or client.part and not case.result)
+  return not (case.fast and client.slow)
+    and (not client.part or case[client.part])
 end
 
 local function show(case)

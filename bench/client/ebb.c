@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ebb [result] CASE N: the tasks through ebb.h, as a C host calls them; with
- * "result" no calls but what their results cost by themselves.
+ * ebb [result | json] CASE N: the tasks through ebb.h, as a C host calls them;
+ * or no calls, but what a part of each costs by itself: to make and free its
+ * result, to parse the JSON of its answer and free that.
  */
 #include <ebb.h>
 
@@ -115,6 +116,53 @@ static bench_mark rebuild_result(host *h, const char *task,
     return mark;
 }
 
+/* The answer to runCode is lines of JSON, as the fake server sends them. */
+static void parse_lines(void)
+{
+    ebb_value_free(
+        parse("{\"type\": \"number_of_executions\", \"execution_count\": 1}"));
+    ebb_value_free(parse("{\"type\": \"stdout\", \"text\": \"hi\\n\", "
+                         "\"timestamp\": \"x\"}"));
+    ebb_value_free(parse("{\"type\": \"result\", \"text\": \"2\", "
+                         "\"is_main_result\": true}"));
+    ebb_value_free(parse("{\"type\": \"end_of_execution\"}"));
+}
+
+/* That to writeFiles names each file. */
+static char *written_answer(void)
+{
+    ebb_value *files = ebb_value_array();
+    char path[32], *text;
+
+    for (int i = 0; i < 100; i++) {
+        ebb_value *file = ebb_value_object();
+
+        snprintf(path, sizeof path, "/home/user/f%d", i);
+        ebb_value_set(file, "path", ebb_value_text(path));
+        ebb_value_set(file, "name", ebb_value_text(path + 11));
+        ebb_value_set(file, "type", ebb_value_text("file"));
+        ebb_value_add(files, file);
+    }
+    text = ebb_value_write(files, EBB_WRITE_COMPACT, NULL);
+    ebb_value_free(files);
+    return text;
+}
+
+static bench_mark parse_answer(const char *name, long n)
+{
+    char *text = strcmp(name, "write") == 0 ? written_answer() : NULL;
+    bench_mark mark = bench_now();
+
+    for (long i = 0; i < n; i++) {
+        if (text != NULL)
+            ebb_value_free(parse(text));
+        else
+            parse_lines();
+    }
+    ebb_free(text);
+    return mark;
+}
+
 /* {sandboxId, files: a hundred of 1 KiB} */
 static ebb_value *many_files(void)
 {
@@ -181,8 +229,10 @@ static const char *task_of(const char *name)
 int main(int argc, char **argv)
 {
     bool result = argc > 1 && strcmp(argv[1], "result") == 0;
-    const char *name = argc > 1 + result ? argv[1 + result] : "first";
-    long n = argc > 2 + result ? atol(argv[2 + result]) : 1;
+    bool json = argc > 1 && strcmp(argv[1], "json") == 0;
+    int at = result || json ? 2 : 1;
+    const char *name = argc > at ? argv[at] : "first";
+    long n = argc > at + 1 ? atol(argv[at + 1]) : 1;
     ebb_value *warm, *input;
     ebb_config config;
     ebb_err err = { 0 };
@@ -199,6 +249,8 @@ int main(int argc, char **argv)
     mark = bench_now();
     if (result)
         mark = rebuild_result(&h, task_of(name), input, n);
+    else if (json)
+        mark = parse_answer(name, n);
     else if (strcmp(name, "conc") == 0)
         at_once(&h, task_of(name), input, n);
     else if (strcmp(name, "out") == 0 || strcmp(name, "frames") == 0)
