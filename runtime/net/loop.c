@@ -9,7 +9,8 @@ struct ebb_loop_timer {
     ebb_loop *loop;
     ebb_loop_fn *fn;
     void *context;
-    bool due; /* in the loop's list */
+    bool due;      /* in the loop's list */
+    unsigned turn; /* of the loop, when it became due */
     ebb_loop_timer *next, *previous;
 };
 
@@ -68,6 +69,7 @@ static void due_add(ebb_loop_timer *timer)
     ebb_loop_due *due = &timer->loop->due;
 
     timer->due = true;
+    timer->turn = timer->loop->turn;
     timer->next = NULL;
     timer->previous = due->last;
     if (due->last != NULL)
@@ -99,20 +101,32 @@ static void on_now(uv_idle_t *handle)
     (void)handle; /* that it is active is enough */
 }
 
-/* Behind the descriptors of this turn. */
+/* Behind the descriptors of this turn; what becomes due by it is the next's. */
 static void on_after(uv_check_t *handle)
 {
     ebb_loop *loop = handle->data;
     ebb_loop_timer *timer;
+    unsigned turn = ++loop->turn;
 
-    while (!loop->freed && (timer = loop->due.first) != NULL) {
+    ebb_loop_ran(loop);
+    while (!loop->freed && (timer = loop->due.first) != NULL &&
+           timer->turn != turn) {
         due_del(timer);
         timer->fn(timer->context);
     }
-    if (loop->freed)
+    if (loop->freed || loop->due.first != NULL)
         return;
     uv_check_stop(&loop->after);
     uv_idle_stop(&loop->now);
+}
+
+static void be_due(ebb_loop_timer *timer)
+{
+    ebb_loop *loop = timer->loop;
+
+    due_add(timer);
+    uv_check_start(&loop->after, on_after);
+    uv_idle_start(&loop->now, on_now);
 }
 
 static void on_own_closed(uv_handle_t *handle)
@@ -255,12 +269,9 @@ int ebb_loop_post(ebb_loop *loop, ebb_loop_fn *fn, void *context)
 static void on_timer(uv_timer_t *handle)
 {
     ebb_loop_timer *timer = handle->data;
-    ebb_loop *loop = timer->loop;
 
-    ebb_loop_ran(loop);
-    due_add(timer);
-    uv_check_start(&loop->after, on_after);
-    uv_idle_start(&loop->now, on_now);
+    ebb_loop_ran(timer->loop);
+    be_due(timer);
 }
 
 static void on_timer_closed(uv_handle_t *handle)
@@ -293,10 +304,15 @@ void ebb_loop_timer_start(ebb_loop_timer *timer, int64_t ms)
      * turn, and sets it, would put it off for ever. */
     if (timer->due && ms <= 0)
         return;
-    /* Outside a turn the cached time is old and would make it fire early. */
     due_del(timer);
+    if (ms <= 0) {
+        uv_timer_stop(&timer->uv);
+        be_due(timer);
+        return;
+    }
+    /* Outside a turn the cached time is old and would make it fire early. */
     uv_update_time(timer->loop->uv);
-    uv_timer_start(&timer->uv, on_timer, ms > 0 ? (uint64_t)ms : 0, 0);
+    uv_timer_start(&timer->uv, on_timer, (uint64_t)ms, 0);
 }
 
 void ebb_loop_timer_cancel(ebb_loop_timer *timer)

@@ -32,6 +32,7 @@ struct ebb_loop {
     uv_check_t after; /* runs what is due, behind the descriptors */
     uv_idle_t now;    /* active while something is due: no blocking then */
     ebb_loop_due due;
+    unsigned turn; /* counts the times that what is due was run */
     ebb_loop_calls calls;
 };
 

@@ -248,7 +248,7 @@ typedef struct watched {
     ebb_loop_watch *watch;
     ebb_loop_timer *timer;
     unsigned events;
-    int calls;
+    int calls, timers;
 } watched;
 
 static void remember(void *context, unsigned events)
@@ -285,6 +285,36 @@ static void a_watch_tells_what_was_asked_for(void **state)
     shutdown(pair[1], SHUT_WR);
     ebb_loop_run(*state, -1);
     assert_int_equal(w.events, EBB_HANGUP);
+    ebb_loop_watch_free(w.watch);
+    close(pair[0]);
+    close(pair[1]);
+}
+
+static void again_at_once(void *context)
+{
+    watched *w = context;
+
+    w->timers++;
+    ebb_loop_timer_start(w->timer, 0);
+}
+
+static void a_timer_that_is_always_due_lets_descriptors_have_turns(void **state)
+{
+    watched w = { .loop = *state };
+    int pair[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    w.watch = ebb_loop_watch_new(*state, pair[0], remember, &w,
+                                 &(ebb_err){ 0 });
+    ebb_loop_watch_set(w.watch, EBB_WRITABLE);
+    w.timer = ebb_loop_timer_new(*state, again_at_once, &w);
+    ebb_loop_timer_start(w.timer, 0);
+    for (int i = 1; i <= 10; i++) {
+        ebb_loop_run(*state, -1);
+        assert_true(w.timers >= i && w.timers <= 2 * i);
+        assert_true(w.calls >= w.timers);
+    }
+    ebb_loop_timer_free(w.timer);
     ebb_loop_watch_free(w.watch);
     close(pair[0]);
     close(pair[1]);
@@ -443,6 +473,7 @@ int main(void)
         WITH_LOOP(a_timer_starts_anew_and_can_be_cancelled),
         WITH_LOOP(the_timeout_for_hosts_is_that_of_the_next_timer),
         WITH_LOOP(a_watch_tells_what_was_asked_for),
+        WITH_LOOP(a_timer_that_is_always_due_lets_descriptors_have_turns),
         WITH_LOOP(an_error_is_readable_and_hangup_until_the_watch_is_set),
         WITH_LOOP(what_cannot_be_watched_is_an_error),
         WITH_LOOP(handles_may_be_freed_in_their_own_callback),
