@@ -133,8 +133,12 @@ local function maker(seed)
     add(depth, "call(%s, %s, e2b.%s)", how(), name(), tasks[random(#tasks)])
   end
 
+  local function box(depth)
+    add(depth, "local _ <close> = box(%s)", name())
+  end
+
   local simple = {
-    task, task, task, task,
+    task, task, task, task, box, box,
     function(depth)
       add(depth, "body(%s, %s, '%s')", how(), name(),
         classes[random(#classes)])
@@ -146,7 +150,6 @@ local function maker(seed)
       add(depth, "local _ <close> = ebb.defer(call, try, %s, e2b.%s)", name(),
         tasks[random(#tasks)])
     end,
-    function(depth) add(depth, "local _ <close> = box(%s)", name()) end,
   }
 
   -- A generator that waits between what it gives.

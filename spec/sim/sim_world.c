@@ -257,6 +257,8 @@ static sim_fault choose(const kind *k)
 
     if (sim_chance(sim->storm))
         fault = (sim_fault)(1 + sim_random(SIM_FAULTS_COUNT - 1));
+    if (fault != SIM_CALM && k->makes_box && sim_chance(40))
+        fault = SIM_BUSY; /* where capacity is short */
     if (fault == SIM_TWICE && strcmp(k->retry_class, "none") == 0 &&
         sim->broken != SIM_BREAK_TWICE)
         fault = SIM_UNHEARD; /* what is sent once comes at most once */
