@@ -347,6 +347,18 @@ int ebb_flow_set_backend(ebb_flow *flow, const char *backend, ebb_err *err)
                                    (ebb_journal_done){ NULL, NULL }, err);
 }
 
+/* Written by the execution that recorded its step, however much is still to be
+ * delivered of other branches. */
+static bool is_replayed(const ebb_flow *flow, const char *path)
+{
+    const ebb_flow_step *step;
+
+    if (path == NULL)
+        return ebb_flow_is_replaying(flow);
+    step = ebb_flow_steps_find(&flow->steps, path);
+    return step != NULL && step->recorded;
+}
+
 int ebb_flow_log(ebb_flow *flow, ebb_journal_line line,
                  const ebb_value *fields)
 {
@@ -354,7 +366,7 @@ int ebb_flow_log(ebb_flow *flow, ebb_journal_line line,
     char *text = NULL, *words;
     int result = -1;
 
-    if (ebb_flow_is_replaying(flow) || flow->stopped ||
+    if (is_replayed(flow, line.path) || flow->stopped ||
         flow->state != EBB_JOURNAL_ACTIVE)
         return 0;
     words = ebb_utf8_dup(line.message, strlen(line.message));

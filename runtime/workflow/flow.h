@@ -105,7 +105,8 @@ int ebb_flow_end(ebb_flow *flow, ebb_journal_state state,
                  void (*done)(void *context, const ebb_err *err),
                  void *context, ebb_err *err);
 
-/* A line of the run's log, unless recorded outcomes are being delivered; its
- * path, attempt, level and message are read. */
+/* A line of the run's log, unless the step at its path is recorded (without a
+ * path: while recorded outcomes are being delivered); its path, attempt, level
+ * and message are read. */
 int ebb_flow_log(ebb_flow *flow, ebb_journal_line line,
                  const ebb_value *fields);

@@ -307,6 +307,35 @@ static void ten_thousand_steps_are_replayed_in_a_second(void **state)
     assert_true(before < 1000 * SLOWER);
 }
 
+static size_t count_lines(rig *r, const char *id)
+{
+    ebb_value *shown = NULL;
+    ebb_err err = { 0 };
+    size_t count;
+
+    assert_int_equal(ebb_runs_show(r->rt, id, &shown, &err), 0);
+    count = ebb_value_size(ebb_value_find(shown, "log"));
+    ebb_value_free(shown);
+    return count;
+}
+
+/* Of a branch, say, whose line was lost, while others are still replayed. */
+static void a_line_of_a_step_to_come_is_written_during_the_replay(void **state)
+{
+    rig *r = *state;
+    ebb_err err = { 0 };
+
+    rig_run(r, "a");
+    rig_call(r, "1", "test.read", "{\"n\":1}", &err);
+    rig_again(r, "a");
+    ebb_run_log(r->run, "1", EBB_LOG_INFO, "of one that completed", NULL);
+    ebb_run_log(r->run, NULL, EBB_LOG_INFO, "of none", NULL);
+    ebb_run_log(r->run, "2", EBB_LOG_INFO, "of one to come", NULL);
+    rig_call(r, "1", "test.read", "{\"n\":1}", &err);
+    rig_call(r, "2", "test.read", "{\"n\":2}", &err);
+    assert_int_equal(count_lines(r, "a"), 1);
+}
+
 int main(void)
 {
 #define RUN(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
@@ -324,6 +353,7 @@ int main(void)
         RUN(time_is_that_of_the_last_outcome),
         RUN(seeds_belong_to_the_run_and_the_path),
         RUN(a_path_is_asked_for_once),
+        RUN(a_line_of_a_step_to_come_is_written_during_the_replay),
         RUN(ten_thousand_steps_are_replayed_in_a_second),
     };
 
