@@ -102,6 +102,14 @@ function library.make(self)
     return self:leaf(name, {})
   end
 
+  function ebb.task(config)
+    return function(input)
+      return self:leaf(config.name, input)
+    end
+  end
+
+  function ebb.log() end
+
   function ebb.uuid()
     return "derived"
   end

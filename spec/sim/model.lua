@@ -101,11 +101,15 @@ function machine:run()
   end
 end
 
+-- One that was interrupted from outside may hear of this one too: a later life
+-- does not know any more that there was another.
 local function cancel(branch)
-  if branch.ended or branch.cancel then
+  local again = branch.cancel ~= nil
+  if branch.ended or again and not branch.interrupted then
     return
   end
-  branch.cancel = "wanted"
+  branch.cancel = branch.cancel or "wanted"
+  branch.again = again
   local waits = branch.wait or branch.waits and branch.waits.step
   if branch.shield == 0 and waits then
     waits.cancel = true
@@ -126,6 +130,8 @@ function machine:ask(name, input)
   self.asked[path] = step
   if branch.cancel == "wanted" and branch.shield == 0 then
     step.cancel, step.too_late = true, true
+  elseif branch.again and branch.shield == 0 then
+    step.cancel = true
   end
   return step
 end
@@ -263,8 +269,8 @@ local function same(a, b)
 end
 model.same = same
 
--- Whether somebody outside cancelled it: the script itself, or the function
--- that ran just then.
+-- Whether somebody outside cancelled it: the script itself, or what computed
+-- just then, the function of a step or a task of the script's own.
 function machine:cancelled_from_outside(step)
   if not self.cancels or step.branch.shield > 0 then
     return false
@@ -277,6 +283,7 @@ function machine:check_cancelled(step)
     return
   elseif self:cancelled_from_outside(step) then
     step.branch.cancel = step.branch.cancel or "wanted"
+    step.branch.interrupted = true
   else
     self:problem("step %s was cancelled by nobody", step.path)
   end

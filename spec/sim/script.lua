@@ -34,6 +34,17 @@ end
 local function must(name, fn, ...) return told(name, pcall(fn, ...)) end
 local function try(name, fn, ...) return pcall(must, name, fn, ...) end
 
+-- Tasks of the script's own, which wait in the middle.
+local own = {}
+for _, class in ipairs { "read", "lifecycle", "none" } do
+  own[class] = ebb.task { name = "own." .. class, class = class,
+    run = function(input)
+      local value = effect(input.n, class)
+      ebb.sleep(0.02)
+      return { value = value }
+    end }
+end
+
 local function call(how, name, task)
   return how(name, task, { n = name })
 end
@@ -64,6 +75,10 @@ local function box(name)
 end
 local function walk(name, fn)
   for value in coroutine.wrap(fn) do see(name .. " gives " .. value) end
+end
+local function log(name)
+  ebb.log("info", name)
+  see(name .. " logs")
 end
 local function count(name)
   shared = shared + 1
@@ -143,6 +158,11 @@ local function maker(seed)
       add(depth, "body(%s, %s, '%s')", how(), name(),
         classes[random(#classes)])
     end,
+    function(depth)
+      add(depth, "call(%s, %s, own.%s)", how(), name(),
+        classes[random(#classes)])
+    end,
+    function(depth) add(depth, "log(%s)", name()) end,
     function(depth) add(depth, "nap(%s, %g)", name(), seconds()) end,
     function(depth) add(depth, "count(%s)", name()) end,
     function(depth) add(depth, "try(%s, ebb.now)", name()) end,

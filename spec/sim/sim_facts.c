@@ -112,6 +112,10 @@ static const char run_sql[] =
     "SELECT state, outcome, seq, recoveries, fruitless, cancel_ms IS NOT NULL"
     " FROM run WHERE id = ?";
 
+static const char log_sql[] =
+    "SELECT message, count(*) FROM log JOIN run ON run.key = log.run"
+    " WHERE run.id = ? GROUP BY message";
+
 static const char *text_at(sqlite3_stmt *row, int column)
 {
     return (const char *)sqlite3_column_text(row, column);
@@ -159,6 +163,17 @@ static void push_run(lua_State *L, sqlite3 *db)
     sqlite3_finalize(row);
 }
 
+/* How often each line is in the run's log. */
+static void push_log(lua_State *L, sqlite3 *db)
+{
+    sqlite3_stmt *lines = query(db, log_sql);
+
+    lua_newtable(L);
+    while (lines != NULL && sqlite3_step(lines) == SQLITE_ROW)
+        set_int(L, text_at(lines, 0), sqlite3_column_int64(lines, 1));
+    sqlite3_finalize(lines);
+}
+
 void sim_facts_push_journal(lua_State *L)
 {
     sqlite3 *db = NULL;
@@ -176,6 +191,8 @@ void sim_facts_push_journal(lua_State *L)
     }
     lua_setfield(L, -2, "rows");
     sqlite3_finalize(rows);
+    push_log(L, db);
+    lua_setfield(L, -2, "log");
     sqlite3_close(db);
 }
 

@@ -11,7 +11,7 @@ local SLACK_MS = 1500
 
 -- The name by which the world knows the step, or nil.
 local function deed_of(row)
-  if row.name:find "^e2b%." then
+  if row.name:find "^e2b%." or row.name:find "^own%." then
     return row.input and row.input.n
   elseif not row.name:find "^ebb%." then
     return row.name
@@ -346,6 +346,33 @@ local function check_wakes(check, epoch)
   end
 end
 
+-- ---- the run's log ----
+
+-- A line is written once, and once more at most for each life that came to no
+-- end of its own, or tried again what had failed.
+local function check_log(check)
+  local last = check.looks[#check.looks]
+  local most, complete = 1, last.state == 1
+  for _, life in ipairs(check.facts.lives) do
+    if not life.finished or life.struck or life.resume or life.changed
+        or life.forked then
+      most = most + 1
+    end
+    complete = complete and not life.forked
+  end
+  for name, times in pairs(last.log) do
+    if times > most then
+      check:problem("%s was logged %d times", name, times)
+    end
+  end
+  for _, line in ipairs(check.epochs[#check.epochs].reference.lines) do
+    local name = line:match "^(.+) logs$"
+    if name and complete and not last.log[name] then
+      check:problem("%s was not logged", name)
+    end
+  end
+end
+
 function steps.check(check)
   check_once(check)
   check_completed(check)
@@ -354,6 +381,7 @@ function steps.check(check)
   check_attempts(check)
   check_sleeps(check)
   check_limits(check)
+  check_log(check)
   for _, epoch in ipairs(check.epochs) do
     check_wakes(check, epoch)
   end
