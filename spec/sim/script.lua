@@ -39,7 +39,7 @@ local own = {}
 for _, class in ipairs { "read", "lifecycle", "none" } do
   own[class] = ebb.task { name = "own." .. class, class = class,
     run = function(input)
-      local value = effect(input.n, class)
+      local value = effect(input.n)
       ebb.sleep(0.02)
       return { value = value }
     end }
@@ -49,7 +49,7 @@ local function call(how, name, task)
   return how(name, task, { n = name })
 end
 local function body(how, name, class)
-  return how(name, ebb.step, name, function() return effect(name, class) end,
+  return how(name, ebb.step, name, function() return effect(name) end,
     { class = class })
 end
 local function nap(name, seconds)

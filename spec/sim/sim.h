@@ -45,21 +45,21 @@
 
 /* ---- what the world keeps ---- */
 
-#define SIM_FAULTS(X)                                  \
-    X(SIM_CALM, "none")                                \
-    X(SIM_LOST, "partition before the server")         \
-    X(SIM_UNHEARD, "partition before the answer")      \
-    X(SIM_SLOW, "slow")                                \
-    X(SIM_LATE, "late past the deadline")              \
-    X(SIM_TWICE, "delivered twice")                    \
-    X(SIM_BUSY, "refused, come again")                 \
+#define SIM_FAULTS(X)                                                          \
+    X(SIM_CALM, "none")                                                        \
+    X(SIM_LOST, "partition before the server")                                 \
+    X(SIM_UNHEARD, "partition before the answer")                              \
+    X(SIM_SLOW, "slow")                                                        \
+    X(SIM_LATE, "late past the deadline")                                      \
+    X(SIM_TWICE, "delivered twice")                                            \
+    X(SIM_BUSY, "refused, come again")                                         \
     X(SIM_BROKEN, "server error")
 
 typedef enum sim_fault {
 #define SIM_FAULT_ENUM(id, name) id,
     SIM_FAULTS(SIM_FAULT_ENUM)
 #undef SIM_FAULT_ENUM
-    SIM_FAULTS_COUNT
+        SIM_FAULTS_COUNT
 } sim_fault;
 
 /* What a step asks the world to do, by the name that it has in the script. */
@@ -87,29 +87,29 @@ typedef struct sim_request {
 typedef enum sim_owner { SIM_NOBODY, SIM_DEAD, SIM_ALIVE } sim_owner;
 
 /* What befalls it, at its nth moment. */
-#define SIM_FATES(X)                        \
-    X(SIM_PEACE, "none")                    \
-    X(SIM_KILL, "killed")                   \
-    X(SIM_POWER, "power cut")               \
-    X(SIM_FULL, "disk full")                \
-    X(SIM_STOP_KILL, "stopped, killed")     \
-    X(SIM_STOP_OWNED, "asked for while alive") \
-    X(SIM_STOP_TAKE, "taken over")          \
-    X(SIM_STOP_CANCEL, "cancelled by another") \
-    X(SIM_STOP_LONG, "suspended for long")  \
-    X(SIM_INTERRUPT, "interrupted")         \
-    X(SIM_GIVE_UP, "interrupted twice")     \
-    X(SIM_CHANGED, "given another script")  \
-    X(SIM_CANCEL, "cancelled while nobody runs it") \
-    X(SIM_FORK, "forked")                   \
-    X(SIM_SHOW, "asked for its sandboxes")  \
+#define SIM_FATES(X)                                                           \
+    X(SIM_PEACE, "none")                                                       \
+    X(SIM_KILL, "killed")                                                      \
+    X(SIM_POWER, "power cut")                                                  \
+    X(SIM_FULL, "disk full")                                                   \
+    X(SIM_STOP_KILL, "stopped, killed")                                        \
+    X(SIM_STOP_OWNED, "asked for while alive")                                 \
+    X(SIM_STOP_TAKE, "taken over")                                             \
+    X(SIM_STOP_CANCEL, "cancelled by another")                                 \
+    X(SIM_STOP_LONG, "suspended for long")                                     \
+    X(SIM_INTERRUPT, "interrupted")                                            \
+    X(SIM_GIVE_UP, "interrupted twice")                                        \
+    X(SIM_CHANGED, "given another script")                                     \
+    X(SIM_CANCEL, "cancelled while nobody runs it")                            \
+    X(SIM_FORK, "forked")                                                      \
+    X(SIM_SHOW, "asked for its sandboxes")                                     \
     X(SIM_PRUNE, "removed")
 
 typedef enum sim_fate {
 #define SIM_FATE_ENUM(id, name) id,
     SIM_FATES(SIM_FATE_ENUM)
 #undef SIM_FATE_ENUM
-    SIM_FATES_COUNT
+        SIM_FATES_COUNT
 } sim_fate;
 
 typedef struct sim_life {
@@ -125,15 +125,15 @@ typedef struct sim_life {
 
     int owner; /* of the run when it began: a sim_owner */
     bool was_active;
-    int since; /* looks at the journal that were taken before */
-    int look;  /* the number of the one after it */
-    int claim; /* it passed "run-opened": which of those of the run, from 1 */
-    bool struck;        /* its fate has come */
-    char where[24];     /* at which point */
-    bool finished;      /* it came to its end by itself */
-    ebb_code code;      /* of opening, or of the script's end */
+    int since;   /* looks at the journal that were taken before */
+    int look;    /* the number of the one after it */
+    int claim;   /* it passed "run-opened": which of those of the run, from 1 */
+    bool struck; /* its fate has come */
+    char where[24];      /* at which point */
+    bool finished;       /* it came to its end by itself */
+    ebb_code code;       /* of opening, or of the script's end */
     ebb_run_state state; /* as it found it, or left it */
-    char outcome[4096]; /* of one that was found ended; JSON */
+    char outcome[4096];  /* of one that was found ended; JSON */
     int64_t began_ms, ended_ms;
     bool off_record; /* what the script sees from here on is not recorded */
     size_t log_n;    /* "MS text\n" for each line that the script showed */
@@ -145,15 +145,15 @@ typedef struct sim_life {
  * a job of the journal is answered and not done, or answered out of order; the
  * network repeats what it must not; retries come too early.
  */
-#define SIM_BREAKS(X)                     \
-    X(SIM_WHOLE, "nothing")               \
-    X(SIM_BREAK_INTENT, "intent")         \
-    X(SIM_BREAK_ATTEMPT, "attempt")       \
-    X(SIM_BREAK_OUTCOME, "outcome")       \
-    X(SIM_BREAK_END, "end")               \
-    X(SIM_BREAK_FORGET, "forget")         \
-    X(SIM_BREAK_TWICE, "twice")           \
-    X(SIM_BREAK_EARLY, "early")           \
+#define SIM_BREAKS(X)                                                          \
+    X(SIM_WHOLE, "nothing")                                                    \
+    X(SIM_BREAK_INTENT, "intent")                                              \
+    X(SIM_BREAK_ATTEMPT, "attempt")                                            \
+    X(SIM_BREAK_OUTCOME, "outcome")                                            \
+    X(SIM_BREAK_END, "end")                                                    \
+    X(SIM_BREAK_FORGET, "forget")                                              \
+    X(SIM_BREAK_TWICE, "twice")                                                \
+    X(SIM_BREAK_EARLY, "early")                                                \
     X(SIM_BREAK_ORDER, "order")
 
 typedef enum sim_break {
@@ -239,8 +239,7 @@ void sim_disk_lose_power(void);
 
 int sim_world_register(ebb_runtime *rt, ebb_err *err);
 /* The function of an ebb.step: its value, or a code. */
-ebb_code sim_world_body(const char *name, const char *step_class,
-                        int64_t *value);
+ebb_code sim_world_body(const char *name, int64_t *value);
 /* What a deed answers, as the seed has it. */
 ebb_code sim_world_answer(const char *name, int64_t *value);
 sim_deed *sim_world_deed(const char *name);

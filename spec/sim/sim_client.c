@@ -21,8 +21,7 @@ void __wrap_ebb_http_cancel(ebb_http_call *call);
 int __wrap_ebb_http_status(const ebb_http_call *call);
 ebb_e2b *__wrap_ebb_e2b_new(const ebb_e2b_config *config, ebb_err *err);
 void __wrap_ebb_e2b_free(ebb_e2b *e2b);
-int __wrap_ebb_e2b_register(ebb_e2b *e2b, ebb_registry *registry,
-                            ebb_err *err);
+int __wrap_ebb_e2b_register(ebb_e2b *e2b, ebb_registry *registry, ebb_err *err);
 int __wrap_ebb_sandbox_list(ebb_runtime *rt, ebb_value **out, ebb_err *err);
 
 ebb_http_client *__wrap_ebb_http_client_new(ebb_loop *loop, ebb_err *err)
@@ -71,8 +70,7 @@ void __wrap_ebb_e2b_free(ebb_e2b *e2b)
     (void)e2b;
 }
 
-int __wrap_ebb_e2b_register(ebb_e2b *e2b, ebb_registry *registry,
-                            ebb_err *err)
+int __wrap_ebb_e2b_register(ebb_e2b *e2b, ebb_registry *registry, ebb_err *err)
 {
     (void)e2b;
     (void)registry;

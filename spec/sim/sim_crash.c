@@ -28,7 +28,7 @@ const char *ebb_crash_point_name(ebb_crash_point point)
 
 const char *sim_moment_name(void)
 {
-    static const char *const others[] = { "turn", "last turn", "last turn",
+    static const char *const others[] = { "turn",    "last turn",   "last turn",
                                           "request", "body begins", "body" };
     int n = sim_random(EBB_CRASH_POINTS_COUNT +
                        (int)(sizeof others / sizeof *others));
@@ -93,9 +93,8 @@ void sim_moment(const char *where)
 
     if (self != NULL && self->struck)
         strike_again(self, where);
-    if (self == NULL || self->fate == SIM_PEACE ||
-        self->fate >= SIM_CHANGED || self->struck ||
-        (self->at != NULL && strcmp(self->at, where) != 0) ||
+    if (self == NULL || self->fate == SIM_PEACE || self->fate >= SIM_CHANGED ||
+        self->struck || (self->at != NULL && strcmp(self->at, where) != 0) ||
         --self->moment > 0)
         return;
     self->struck = true;

@@ -88,10 +88,9 @@ static void push_value(lua_State *L, const ebb_value *value)
 static void set_json(lua_State *L, const char *key, const char *text)
 {
     ebb_err err = { 0 };
-    ebb_value *value =
-        text != NULL && *text != '\0'
-            ? ebb_value_parse(text, strlen(text), 0, &err)
-            : NULL;
+    ebb_value *value = text != NULL && *text != '\0'
+                           ? ebb_value_parse(text, strlen(text), 0, &err)
+                           : NULL;
 
     push_value(L, value);
     lua_setfield(L, -2, key);
@@ -123,8 +122,8 @@ static const char *text_at(sqlite3_stmt *row, int column)
 
 static void push_row(lua_State *L, sqlite3_stmt *row)
 {
-    static const char *const numbers[] = { "seq",     "failed",   "attempts",
-                                           "next_ms", "wake_ms",  "began_ms",
+    static const char *const numbers[] = { "seq",     "failed",  "attempts",
+                                           "next_ms", "wake_ms", "began_ms",
                                            "ended_ms" };
 
     lua_newtable(L);

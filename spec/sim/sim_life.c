@@ -48,12 +48,11 @@ static int l_see(lua_State *L)
     return 0;
 }
 
-/* effect(name, class) → value: what the function of an ebb.step does */
+/* effect(name) → value: what the function of an ebb.step does */
 static int l_effect(lua_State *L)
 {
     int64_t value;
-    ebb_code code = sim_world_body(luaL_checkstring(L, 1),
-                                   luaL_checkstring(L, 2), &value);
+    ebb_code code = sim_world_body(luaL_checkstring(L, 1), &value);
 
     if (code != EBB_OK) {
         lua_pushstring(L, ebb_code_name(code));

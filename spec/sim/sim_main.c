@@ -135,8 +135,7 @@ static void show_counts(void)
     printf("  %lld recoveries, %lld resumes, %lld take-overs, %lld stuck, "
            "%lld steps of unknown outcome\n",
            (long long)c->recoveries, (long long)c->resumes,
-           (long long)c->takeovers, (long long)c->stuck,
-           (long long)c->unknown);
+           (long long)c->takeovers, (long long)c->stuck, (long long)c->unknown);
 }
 
 static void show_progress(uint64_t seed)
@@ -147,9 +146,8 @@ static void show_progress(uint64_t seed)
     if (!isatty(1) || now == last)
         return;
     last = now;
-    printf("\r%lld steps, %lld lives, seed %llu ",
-           (long long)sim_total->steps, (long long)sim_total->lives,
-           (unsigned long long)seed);
+    printf("\r%lld steps, %lld lives, seed %llu ", (long long)sim_total->steps,
+           (long long)sim_total->lives, (unsigned long long)seed);
     fflush(stdout);
 }
 

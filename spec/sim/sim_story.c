@@ -16,13 +16,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define EPOCH_MS     INT64_C(1900000000000) /* of the virtual clock */
-#define TROUBLED_MAX 8   /* lives; then they are left in peace */
+#define EPOCH_MS         INT64_C(1900000000000) /* of the virtual clock */
+#define TROUBLED_MAX     8 /* lives; then they are left in peace */
 #define THREADED_PERCENT 10
-#define BLOW_PERCENT 35 /* of what is disturbed is killed a little later */
-#define DOOMED_LIVES 13  /* of a run that ends its process again and again */
-#define RESUMES_MAX  3
-#define RECOVERIES_MAX 10 /* as docs/durable.md promises */
+#define BLOW_PERCENT     35 /* of what is disturbed is killed a little later */
+#define DOOMED_LIVES     13 /* of a run that ends its process again and again */
+#define RESUMES_MAX      3
+#define RECOVERIES_MAX   10 /* as docs/durable.md promises */
 
 enum { ACTIVE, DONE, FAILED, CANCELLED, STUCK }; /* as the journal has them */
 
@@ -119,10 +119,10 @@ static void choose_moment(const story *s, sim_life *life)
 static sim_fate some_fate(const story *s)
 {
     static const sim_fate fates[] = {
-        SIM_KILL,       SIM_KILL,       SIM_KILL,      SIM_KILL,
-        SIM_KILL,       SIM_POWER,      SIM_POWER,     SIM_FULL,
-        SIM_STOP_KILL,  SIM_STOP_OWNED, SIM_STOP_TAKE, SIM_STOP_TAKE,
-        SIM_STOP_CANCEL, SIM_STOP_LONG, SIM_INTERRUPT, SIM_GIVE_UP,
+        SIM_KILL,        SIM_KILL,       SIM_KILL,      SIM_KILL,
+        SIM_KILL,        SIM_POWER,      SIM_POWER,     SIM_FULL,
+        SIM_STOP_KILL,   SIM_STOP_OWNED, SIM_STOP_TAKE, SIM_STOP_TAKE,
+        SIM_STOP_CANCEL, SIM_STOP_LONG,  SIM_INTERRUPT, SIM_GIVE_UP,
     };
 
     if (s->doomed)
@@ -180,8 +180,8 @@ static void meanwhile(story *s, sim_life *stopped)
 /* Who owns the run now that this life is over, and what that counts for. */
 static void count_owner(story *s, sim_life *life, bool killed)
 {
-    bool recovers = life->owner == SIM_DEAD && life->claim > s->claim &&
-                    life->was_active;
+    bool recovers =
+        life->owner == SIM_DEAD && life->claim > s->claim && life->was_active;
 
     if (!s->crowded && life->code == EBB_STUCK && s->fruitless < RECOVERIES_MAX)
         snprintf(sim->failure, sizeof sim->failure,

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 /* How long a slow disk keeps the loop waiting at a time, at most. */
-#define SLOW_DISK_MS 40
+#define SLOW_DISK_MS      40
 #define SLOW_DISK_PERCENT 6
 /* Some of what waits for the disk is written before the rest. */
 #define PART_PERCENT 25
@@ -121,9 +121,8 @@ static int64_t until_next(const ebb_loop *loop, int timeout_ms)
 }
 
 /* Lets the disk work; or, now and then, only time pass that it needs. */
-static void write_journal(ebb_loop *loop, int64_t left)
+static void write_journal(int64_t left)
 {
-    (void)loop;
     if (sim_chance(SLOW_DISK_PERCENT)) {
         int64_t slow = 1 + sim_random(SLOW_DISK_MS);
         sim_time_pass(left >= 0 && left < slow ? left : slow);
@@ -149,7 +148,7 @@ void __wrap_ebb_loop_run(ebb_loop *loop, int timeout_ms)
     if (timeout_ms != 0 && !is_ready(loop)) {
         left = until_next(loop, timeout_ms);
         if (sim_gate_waiting())
-            write_journal(loop, left);
+            write_journal(left);
         else if (left >= 0)
             sim_time_pass(left);
         else

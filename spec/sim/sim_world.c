@@ -41,7 +41,7 @@ typedef struct call {
     ebb_timer *timer;
     sim_request *seen;
     bool arrives, arrived;
-    int64_t answer_ms; /* after its arrival */
+    int64_t answer_ms;        /* after its arrival */
     char box[SIM_NAME_BYTES]; /* to be ended */
 } call;
 
@@ -103,13 +103,11 @@ static sim_request *new_request(const char *name, int attempt)
     return seen;
 }
 
-ebb_code sim_world_body(const char *name, const char *step_class,
-                        int64_t *value)
+ebb_code sim_world_body(const char *name, int64_t *value)
 {
     sim_request *seen = new_request(name, 1);
     sim_deed *deed = &sim->deeds[seen->deed];
 
-    (void)step_class;
     sim_moment("body begins");
     deed->received++;
     seen->executed = true;
@@ -298,8 +296,8 @@ static void start(void *context, ebb_request *request)
     c->kind = k;
     c->request = request;
     c->rt = runtime;
-    c->seen = new_request(name != NULL ? name : own,
-                          ebb_request_attempt(request));
+    c->seen =
+        new_request(name != NULL ? name : own, ebb_request_attempt(request));
     sim->deeds[c->seen->deed].received++;
     c->seen->fault = choose(k);
     c->next = calls;
