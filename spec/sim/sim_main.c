@@ -188,6 +188,7 @@ int main(int argc, char **argv)
     sim_total = shared(sizeof *sim_total);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGPIPE, &action, NULL); /* its folder goes all the same */
     warm_up();
     L = open_oracle();
     read_break(getenv("EBB_SIM_BREAK"));
