@@ -76,6 +76,13 @@ int ebb_output_error(const ebb_cli *cli, const ebb_err *err,
  */
 int ebb_output_value(const ebb_cli *cli, const ebb_value *value);
 
+/*
+ * What main returns: status, but EBB_EXIT_FAILED when a command that went well
+ * wrote to a stdout that did not take it, which is said. The reader of a pipe
+ * may leave before the end of a list.
+ */
+int ebb_output_end(int status);
+
 /* A member that is a string, else "". */
 const char *ebb_output_text(const ebb_value *object, const char *key);
 

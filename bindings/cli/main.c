@@ -4,12 +4,14 @@
 
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const ebb_command *const commands[] = {
     &ebb_cmd_run,   &ebb_cmd_runs,    &ebb_cmd_call,   &ebb_cmd_repl,
@@ -83,14 +85,24 @@ static void keep_memory(void)
 #endif
 }
 
-int main(int argc, char **argv)
+/*
+ * A program may be started with some of these closed; what it opens then gets
+ * their numbers, and libuv aborts when it closes one. They are opened the wrong
+ * way round, so that reading or writing is still the error EBADF.
+ */
+static void fill_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+static int run(int argc, char **argv)
 {
     ebb_cli cli = { 0 };
     const ebb_command *command;
     int first;
 
-    keep_memory();
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write */
     if (asks_about(argc, argv))
         return EBB_EXIT_OK;
     first = ebb_options_parse(&cli, &main_command, argc, argv, NULL, false);
@@ -106,4 +118,12 @@ int main(int argc, char **argv)
                                "there is no command '%s'; see `ebb --help`",
                                argv[first]);
     return command->run(&cli, command, argc - first, argv + first);
+}
+
+int main(int argc, char **argv)
+{
+    fill_standard_descriptors();
+    keep_memory();
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write */
+    return ebb_output_end(run(argc, argv));
 }

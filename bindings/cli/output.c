@@ -2,12 +2,15 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define FRAMES_MAX 10
+
+static bool loss_was_said; /* that stdout cannot be written: once is enough */
 
 static void error_as_json(const ebb_err *err, const ebb_value *object)
 {
@@ -99,8 +102,28 @@ static int written(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return EBB_EXIT_OK;
-    fprintf(stderr, "ebb: cannot write the result: %s\n", strerror(errno));
+    if (!loss_was_said)
+        fprintf(stderr, "ebb: cannot write the result: %s\n",
+                errno != 0 ? strerror(errno)
+                           : "some of what was printed is lost");
+    loss_was_said = true;
     return EBB_EXIT_FAILED;
+}
+
+/* The reader of a pipe that left has seen what it wanted. */
+static bool reader_left(void)
+{
+    struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
+int ebb_output_end(int status)
+{
+    errno = 0;
+    if (status != EBB_EXIT_OK || reader_left())
+        return status;
+    return written();
 }
 
 int ebb_output_value(const ebb_cli *cli, const ebb_value *value)
@@ -113,6 +136,7 @@ int ebb_output_value(const ebb_cli *cli, const ebb_value *value)
     ebb_progress_wipe();
     if (value == NULL)
         return EBB_EXIT_OK;
+    errno = 0; /* the reason, if one of the writes below fails */
     string = cli->json ? NULL : ebb_value_get_string(value, &n);
     if (string != NULL) {
         fwrite(string, 1, n, stdout);

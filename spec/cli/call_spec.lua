@@ -235,4 +235,42 @@ describe("a closed standard output", function()
       path, ebb.dir, ebb.dir, ebb.dir, ebb.dir))
     assert.equal("xebb: cannot write the result: Broken pipe\n1\n", out)
   end)
+
+  local said = "ebb: cannot write the result: %s\n"
+
+  it("is said, once, by what lists and by a script that prints", function()
+    local full = "( %s %s; echo $? >&2 ) 2>&1 >/dev/full"
+    for _, words in ipairs { "tasks", "--help", "--version", "doctor", "runs",
+      "runs --json", "sandbox" } do
+      local out = program.shell(full:format(ebb:prefix(), words))
+      assert.equal(said:format "No space left on device" .. "1\n", out, words)
+    end
+    local out = program.shell(full:format(ebb:prefix(),
+      "run " .. ebb:write "print(1)"))
+    assert.equal(said:format "some of what was printed is lost" .. "1\n", out)
+  end)
+
+  it("is none where the reader has seen enough", function()
+    for _, words in ipairs { "tasks", "run " .. ebb:write "print(1)" } do
+      local out = program.shell(("( (sleep 0.3; %s %s; echo $? >&3) 2>&3 "
+        .. "| true ) 3>&1"):format(ebb:prefix(), words))
+      assert.equal("0\n", out)
+    end
+  end)
+
+  it("or another that was closed before is no death either", function()
+    local path = ebb:write "return 'x' .. (io.read 'a' or 'nothing')"
+    local run = ("( %s run %s %%s; echo $? >&3 ) 3>&1"):format(ebb:prefix(),
+      path)
+    assert.equal("xnothing0\n", program.shell(run:format "<&-"))
+    assert.equal(said:format "Bad file descriptor" .. "1\n",
+      program.shell(run:format "2>&1 >&- </dev/null"))
+    assert.equal("x0\n", program.shell(run:format "2>&- </dev/null"))
+    assert.equal("1\n", program.shell(run:format "<&- >&- 2>&-"))
+    local fresh = program.open()
+    local out = program.shell(("( %s sandbox <&- >&- 2>&-; echo $? >&3 ) 3>&1")
+      :format(fresh:prefix()))
+    fresh:close()
+    assert.equal("0\n", out) -- it prints nothing there: there is none
+  end)
 end)
