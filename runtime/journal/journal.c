@@ -294,6 +294,9 @@ int ebb_journal_post(ebb_journal *journal, ebb_journal_job *job, ebb_err *err)
     closing = journal->closing_since != 0;
     full = journal->queue.n >= EBB_JOURNAL_JOBS_MAX;
     if (!full && !closing) {
+        /* What waits for company has it, and must not fill the queue. */
+        if (journal->queue.n + 1 >= GROUP_JOBS_MAX)
+            job->patient = false;
         add_job(&journal->queue, job);
         journal->urgent += !job->patient;
         if (!job->patient)

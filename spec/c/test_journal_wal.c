@@ -183,6 +183,29 @@ static void it_is_written_when_the_journal_is_closed(void **state)
     ebb_journal_run_free(run);
 }
 
+/* Readings that last: a script may begin more than a queue has room for. */
+static void many_of_them_do_not_wait_for_another_job(void **state)
+{
+    journal_rig *rig = *state;
+    ebb_journal_run *run = rig_claim(rig, "r");
+    int before = syncs_so_far();
+
+    for (int i = 0; i < 1000; i++) {
+        char path[16];
+        ebb_journal_step step = rig_step(path, NULL);
+
+        snprintf(path, sizeof path, "%d", i);
+        assert_int_equal(ebb_journal_add_intent(rig->journal, &run->claim,
+                                                &step, (ebb_journal_done){ 0 },
+                                                &rig->err),
+                         0);
+    }
+    for (int i = 0; i < 1000 && syncs_so_far() == before; i++)
+        usleep(10000);
+    assert_true(syncs_so_far() > before);
+    ebb_journal_run_free(run);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, make_on_vfs, clear_on_vfs)
 
 int main(void)
@@ -195,6 +218,7 @@ int main(void)
         T(it_is_written_with_the_outcome),
         T(it_is_written_when_the_run_is_looked_after),
         T(it_is_written_when_the_journal_is_closed),
+        T(many_of_them_do_not_wait_for_another_job),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
