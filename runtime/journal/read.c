@@ -6,7 +6,28 @@
 
 #include <stdio.h>
 
+/* Sums and differences of two of these do not overflow. */
+#define MS_MAX       (INT64_MAX / 4)
+#define ATTEMPTS_MAX 1000000
+
 static const char damaged[] = "its checksum is wrong";
+
+/* A time from a file that anybody may have written; none if it cannot be. */
+static int64_t read_ms(sqlite3_stmt *row, int column)
+{
+    int64_t ms = ebb_sql_int(row, column);
+
+    return ms >= 0 && ms <= MS_MAX ? ms : 0;
+}
+
+static int read_attempts(sqlite3_stmt *row, int column)
+{
+    int64_t n = ebb_sql_int(row, column);
+
+    if (n < 0)
+        return 0;
+    return n < ATTEMPTS_MAX ? (int)n : ATTEMPTS_MAX;
+}
 
 const char *ebb_journal_state_name(ebb_journal_state state)
 {
@@ -44,9 +65,9 @@ const char *ebb_journal_read_run(ebb_journal *journal, sqlite3_stmt *row,
     out->steps_count = ebb_sql_int(row, 8);
     out->raw_order = ebb_sql_int(row, 9) != 0;
     out->cancel_asked = ebb_sql_int(row, 10) != 0;
-    out->started_ms = ebb_sql_int(row, 11);
-    out->updated_ms = ebb_sql_int(row, 12);
-    out->ended_ms = ebb_sql_int(row, 13);
+    out->started_ms = read_ms(row, 11);
+    out->updated_ms = read_ms(row, 12);
+    out->ended_ms = read_ms(row, 13);
     out->seed = (uint64_t)ebb_sql_int(row, 14);
     out->script = ebb_sql_text(row, 17, NULL);
     out->script_sha256 = ebb_sql_text(row, 18, NULL);
@@ -81,12 +102,12 @@ const char *ebb_journal_read_step(sqlite3_stmt *row, bool all,
         .step_class = ebb_sql_text(row, 3, NULL),
         .digest = ebb_sql_text(row, 4, NULL),
         .wake_ms = ebb_sql_int(row, 5),
-        .began_ms = ebb_sql_int(row, 6),
-        .attempts = (int)ebb_sql_int(row, 7),
-        .next_attempt_ms = ebb_sql_int(row, 8),
+        .began_ms = read_ms(row, 6),
+        .attempts = read_attempts(row, 7),
+        .next_attempt_ms = read_ms(row, 8),
         .seq = ebb_sql_int(row, 9),
         .failed = ebb_sql_int(row, 10) != 0,
-        .ended_ms = ebb_sql_int(row, 11),
+        .ended_ms = read_ms(row, 11),
         .outcome_bytes = (size_t)ebb_sql_int(row, 14),
         .input_bytes = (size_t)ebb_sql_int(row, 15),
         .outcome = ebb_sql_text(row, 16, &bytes),
@@ -115,9 +136,9 @@ const char *ebb_journal_read_attempt(sqlite3_stmt *row,
                                      ebb_journal_attempt *out)
 {
     *out = (ebb_journal_attempt){
-        .number = (int)ebb_sql_int(row, 0),
-        .at_ms = ebb_sql_int(row, 1),
-        .next_ms = ebb_sql_int(row, 2),
+        .number = read_attempts(row, 0),
+        .at_ms = read_ms(row, 1),
+        .next_ms = read_ms(row, 2),
         .error = ebb_sql_text(row, 4, NULL),
         .error_bytes = (size_t)sqlite3_column_bytes(row, 4),
         .path = ebb_sql_text(row, 5, NULL),
@@ -131,7 +152,7 @@ const char *ebb_journal_read_line(sqlite3_stmt *row, ebb_journal_line *out)
         .path = ebb_sql_text(row, 0, NULL),
         .attempt = (int)ebb_sql_int(row, 1),
         .level = (int)ebb_sql_int(row, 2),
-        .at_ms = ebb_sql_int(row, 3),
+        .at_ms = read_ms(row, 3),
         .message = ebb_sql_text(row, 5, NULL),
         .fields = ebb_sql_text(row, 6, NULL),
         .fields_bytes = (size_t)sqlite3_column_bytes(row, 6),

@@ -87,6 +87,38 @@ static void a_damaged_step_is_not_replayed(void **state)
     assert_int_equal(rig->err.code, EBB_JOURNAL);
 }
 
+/* No checksum is over these: what they are reckoned with must not overflow. */
+static void numbers_that_cannot_be_are_none(void **state)
+{
+    static const char *const numbers[] = { "-9223372036854775808", "-1",
+                                           "9223372036854775807" };
+    journal_rig *rig = *state;
+    ebb_journal_run *run;
+    char sql[256];
+
+    fill(rig);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const char *n = numbers[i];
+
+        rig_close(rig);
+        snprintf(sql, sizeof sql,
+                 "UPDATE run SET started_ms = %s, updated_ms = %s,"
+                 " ended_ms = %s; UPDATE step SET attempts = %s, next_ms = %s"
+                 " WHERE path = '3'",
+                 n, n, n, n, n);
+        edit(rig->path, sql);
+        rig_open(rig);
+        run = rig_claim(rig, "b");
+        assert_non_null(run);
+        assert_int_equal(run->started_ms, 0);
+        assert_int_equal(run->ended_ms, 0);
+        assert_int_equal(run->steps[2].next_attempt_ms, 0);
+        assert_in_range(run->steps[2].attempts, 0, 1000000);
+        rig_release(rig, &run->claim);
+        ebb_journal_run_free(run);
+    }
+}
+
 static void a_damaged_run_row_is_named(void **state)
 {
     journal_rig *rig = *state;
@@ -161,6 +193,7 @@ int main(void)
         T(a_whole_journal_has_no_problems),
         T(a_step_with_flipped_bits_stops_its_run_alone),
         T(a_damaged_step_is_not_replayed),
+        T(numbers_that_cannot_be_are_none),
         T(a_damaged_run_row_is_named),
         T(a_run_whose_state_flipped_is_named),
         T(damaged_attempts_and_lines_are_named),
