@@ -124,7 +124,11 @@ static int prune_one(ebb_runtime *rt, const char *id, bool kill,
         run = ebb_journal_get_run(rt->journal, id, err);
         if (run == NULL)
             return -1;
-        result = ebb_runs_end_sandboxes(rt, run, killed, err);
+        if (run->state == EBB_JOURNAL_ACTIVE)
+            result = ebb_err_set(err, EBB_CONFLICT,
+                                 "run %s was resumed meanwhile", id);
+        else
+            result = ebb_runs_end_sandboxes(rt, run, killed, err);
         ebb_journal_run_free(run);
     }
     return result == 0 ? ebb_journal_del_run(rt->journal, id, err) : -1;
