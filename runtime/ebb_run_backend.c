@@ -2,7 +2,8 @@
 
 /*
  * A run stays on its back end: the sandboxes that it knows live there. The
- * first task that goes out marks the run with it. Only the local service and
+ * first task that is asked for marks the run with it: before its intent, or a
+ * kill could leave a sandbox and not say where. Only the local service and
  * E2B's API are told apart: a gateway before the same API may move.
  */
 
@@ -43,4 +44,13 @@ int ebb_run_keep_backend(ebb_run *run, ebb_err *err)
         result = refuse(run, before, now, err);
     ebb_mem_free(now);
     return result;
+}
+
+void ebb_run_mark_backend(ebb_run *run)
+{
+    ebb_err ignored = { 0 };
+
+    /* What fails is tried again when the task goes out, and then told. */
+    if (ebb_flow_backend(run->flow) == NULL)
+        ebb_run_keep_backend(run, &ignored);
 }

@@ -28,6 +28,9 @@ void ebb_run_ops_drop(ebb_run *run);
 /* Before a task of e2b goes out; -1: elsewhere than those before. */
 int ebb_run_keep_backend(ebb_run *run, ebb_err *err);
 
+/* As early as it is known that one will: in the journal before its intent. */
+void ebb_run_mark_backend(ebb_run *run);
+
 /* ---- ebb_run_step.c ---- */
 
 /* Ends those that the host asked for: nothing comes any more. */

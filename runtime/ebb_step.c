@@ -94,13 +94,17 @@ static void go_on(ebb_op *op)
         ebb_op_attempt(op);
 }
 
+static bool needs_backend(const ebb_op *op)
+{
+    return op->err.code == EBB_OK && strncmp(op->name, "e2b.", 4) == 0;
+}
+
 /* A run that would change its back end stops: nothing goes out. */
 static bool goes_out(ebb_op *op)
 {
     if (op->err.code != EBB_OK)
         return false; /* bad input is an outcome like any */
-    if (strncmp(op->name, "e2b.", 4) != 0 ||
-        ebb_run_keep_backend(op->run, &op->err) == 0)
+    if (!needs_backend(op) || ebb_run_keep_backend(op->run, &op->err) == 0)
         return true;
     ebb_flow_give_up(op->run->flow, &op->err);
     return false;
@@ -164,10 +168,13 @@ ebb_op *ebb_start_step(ebb_run *run, const char *path, const char *task,
         ask.retry_class = op->task->retry_class;
     ask.context = op;
     op->step = ebb_flow_step_ask(run->flow, &ask, err);
-    if (op->step != NULL)
-        return op;
-    ebb_op_free(op);
-    return NULL;
+    if (op->step == NULL) {
+        ebb_op_free(op);
+        return NULL;
+    }
+    if (needs_backend(op) && !op->step->recorded)
+        ebb_run_mark_backend(run);
+    return op;
 }
 
 /* ---- when the run is closed ---- */

@@ -343,8 +343,12 @@ int ebb_flow_set_backend(ebb_flow *flow, const char *backend, ebb_err *err)
     flow->backend = ebb_mem_dup(backend);
     if (flow->backend == NULL)
         return ebb_err_set(err, EBB_NO_MEMORY, "run %s", flow->run->id);
-    return ebb_journal_set_backend(flow->journal, &flow->run->claim, backend,
-                                   (ebb_journal_done){ NULL, NULL }, err);
+    if (ebb_journal_set_backend(flow->journal, &flow->run->claim, backend,
+                                (ebb_journal_done){ NULL, NULL }, err) == 0)
+        return 0;
+    ebb_mem_free(flow->backend);
+    flow->backend = NULL;
+    return -1;
 }
 
 /* Written by the execution that recorded its step, however much is still to be

@@ -89,6 +89,20 @@ describe("a run on the local service", function()
   end)
 end)
 
+describe("a run that is killed as its first task begins", function()
+  it("is known to be there, for what the task may have made", function()
+    local words = runs:write(script)
+    runs:program("--local run --id kept " .. words,
+      "EBB_CRASH=intent-done:1 " .. no_key)
+    runs:program("run --id other " .. words,
+      "EBB_CRASH=intent-done:1 " .. account(cloud.url))
+    for id, backend in pairs { kept = "local", other = cloud.url } do
+      assert.equal(backend,
+        cjson.decode((runs:program("--json runs show " .. id))).backend)
+    end
+  end)
+end)
+
 describe("ebb runs show", function()
   local function sandboxes(env)
     local out, status, err = runs:program("--json runs show kept", env)
