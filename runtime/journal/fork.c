@@ -132,8 +132,10 @@ static int find_cut(ebb_journal *journal, fork_job *job)
                      &job->cut, err) < 0)
         return -1;
     if (known == 0)
-        return ebb_err_set(err, EBB_NOT_FOUND, "run %s has no step %s", job->id,
-                           job->path);
+        return ebb_err_set(err, EBB_NOT_FOUND,
+                           "run %s has no step %s; `ebb runs show %s` lists "
+                           "them",
+                           job->id, job->path, job->id);
     return 0;
 }
 

@@ -107,6 +107,9 @@ describe("ebb runs", function()
     _, status, err = runs:words "runs show one --step 7"
     assert.equal(1, status)
     find(err, "no step 7")
+    _, status, err = runs:words "runs fork one --from 7"
+    assert.equal(1, status)
+    find(err, "run one has no step 7; `ebb runs show one` lists them")
   end)
 
   it("refuses words it does not know", function()
