@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #define EBB_EXIT_OK 0
 #define EBB_EXIT_FAILED 1
@@ -85,6 +86,13 @@ int ebb_output_end(int status);
 
 /* A member that is a string, else "". */
 const char *ebb_output_text(const ebb_value *object, const char *key);
+
+/*
+ * Text of a script or a sandbox, with control characters, which could command
+ * the terminal, as \xNN; with lines, newlines and tabs stay. Returns its
+ * columns, a character one each; out may be NULL, to measure.
+ */
+int ebb_output_plain(FILE *out, const char *text, bool lines);
 
 /* Whether stdout may be coloured: a terminal, and no NO_COLOR. */
 bool ebb_output_colour(void);

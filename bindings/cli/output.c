@@ -166,6 +166,28 @@ const char *ebb_output_text(const ebb_value *object, const char *key)
     return text != NULL ? text : "";
 }
 
+int ebb_output_plain(FILE *out, const char *text, bool lines)
+{
+    int columns = 0;
+
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0';
+         at++) {
+        bool c1 = at[0] == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0;
+        bool kept = lines && (*at == '\n' || *at == '\t');
+        if ((*at < ' ' && !kept) || *at == 0x7F || c1) {
+            at += c1;
+            columns += 4;
+            if (out != NULL)
+                fprintf(out, "\\x%02x", *at);
+            continue;
+        }
+        columns += (*at & 0xC0) != 0x80;
+        if (out != NULL)
+            fputc(*at, out);
+    }
+    return columns;
+}
+
 bool ebb_output_colour(void)
 {
     const char *no_color = getenv("NO_COLOR");

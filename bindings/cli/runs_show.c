@@ -36,21 +36,27 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-static size_t widest(const ebb_value *list, const char *key, size_t least)
+static int widest(const ebb_value *list, const char *key, int least)
 {
-    size_t width = least;
+    int width = least;
 
     for (size_t i = 0; i < ebb_value_size(list); i++) {
-        size_t n = strlen(ebb_output_text(ebb_value_at(list, i), key));
+        int n = ebb_output_plain(
+            NULL, ebb_output_text(ebb_value_at(list, i), key), false);
         if (n > width)
             width = n;
     }
     return width < NAME_COLUMNS_MAX ? width : NAME_COLUMNS_MAX;
 }
 
+static void show_plain(const ebb_value *object, const char *key, bool lines)
+{
+    ebb_output_plain(stdout, ebb_output_text(object, key), lines);
+}
+
 void ebb_runs_show_list(const ebb_value *runs)
 {
-    int width = (int)widest(runs, "id", 2);
+    int width = widest(runs, "id", 2);
 
     if (ebb_value_size(runs) == 0) {
         printf("no runs yet; `ebb run --id NAME SCRIPT` begins one\n");
@@ -63,10 +69,12 @@ void ebb_runs_show_list(const ebb_value *runs)
         char age[EBB_DURATION_BYTES], took[EBB_DURATION_BYTES];
         ebb_duration_write(ebb_value_find_int(run, "ageMs", 0), age);
         ebb_duration_write(ebb_value_find_int(run, "ms", 0), took);
-        printf("%-*s  %-11s  %5" PRId64 "  %10s  %10s  %s\n", width,
+        printf("%-*s  %-11s  %5" PRId64 "  %10s  %10s  ", width,
                ebb_output_text(run, "id"), ebb_output_text(run, "state"),
-               ebb_value_find_int(run, "stepsCount", 0), age, took,
-               base_name(ebb_output_text(run, "script")));
+               ebb_value_find_int(run, "stepsCount", 0), age, took);
+        ebb_output_plain(stdout, base_name(ebb_output_text(run, "script")),
+                         false);
+        putchar('\n');
     }
     printf("\nBEGAN is how long ago. `ebb runs show ID` shows one.\n");
 }
@@ -93,8 +101,9 @@ void ebb_runs_show_head(const ebb_value *run)
     if (ebb_value_find_int(run, "recoveries", 0) > 0)
         printf(", recovered %" PRId64 " times",
                ebb_value_find_int(run, "recoveries", 0));
-    printf("\nscript %s, began %s", ebb_output_text(run, "script"),
-           ebb_output_text(run, "startedAt"));
+    printf("\nscript ");
+    show_plain(run, "script", false);
+    printf(", began %s", ebb_output_text(run, "startedAt"));
     show_backend(ebb_value_find_string(run, "backend"));
     putchar('\n');
     if (ebb_value_find_string(run, "forkedFrom") != NULL)
@@ -134,12 +143,14 @@ static void show_bar(const ebb_value *step, int64_t total)
 static void show_facts(const ebb_value *step, int path_width, int name_width)
 {
     char took[EBB_DURATION_BYTES] = "";
+    int columns;
 
     if (ebb_value_find(step, "ms") != NULL)
         ebb_duration_write(ebb_value_find_int(step, "ms", 0), took);
-    printf("%s %-*s  %-*s  %10s", mark(step), path_width,
-           ebb_output_text(step, "path"), name_width,
-           ebb_output_text(step, "name"), took);
+    printf("%s %-*s  ", mark(step), path_width, ebb_output_text(step, "path"));
+    columns = ebb_output_plain(stdout, ebb_output_text(step, "name"), false);
+    printf("%*s  %10s", columns < name_width ? name_width - columns : 0, "",
+           took);
 }
 
 static void show_trouble(const ebb_value *step)
@@ -149,8 +160,10 @@ static void show_trouble(const ebb_value *step)
 
     if (attempts > 0)
         printf("  %zu attempt%s failed", attempts, attempts > 1 ? "s" : "");
-    if (error != NULL)
-        printf("  %s", ebb_output_text(error, "code"));
+    if (error != NULL) {
+        fputs("  ", stdout);
+        show_plain(error, "code", false);
+    }
 }
 
 static int64_t offset_of(const void *step)
@@ -170,8 +183,8 @@ void ebb_runs_show_steps(const ebb_value *run)
     const ebb_value *steps = ebb_value_find(run, "steps");
     size_t n = ebb_value_size(steps);
     const ebb_value **order = ebb_mem_zero((n + 1) * sizeof(ebb_value *));
-    int path_width = (int)widest(steps, "path", 4);
-    int name_width = (int)widest(steps, "name", 8);
+    int path_width = widest(steps, "path", 4);
+    int name_width = widest(steps, "name", 8);
 
     if (order == NULL)
         return;
@@ -202,20 +215,25 @@ void ebb_runs_show_end(const ebb_value *run)
     const ebb_value *error = ebb_value_find(run, "error");
     const char *id;
 
-    if (error != NULL)
-        printf("\nfailed: %s: %s\n", ebb_output_text(error, "code"),
-               ebb_output_text(error, "message"));
+    if (error != NULL) {
+        fputs("\nfailed: ", stdout);
+        show_plain(error, "code", false);
+        fputs(": ", stdout);
+        show_plain(error, "message", true);
+        putchar('\n');
+    }
     if (ebb_value_size(sandboxes) > 0)
         printf("\nsandboxes it made and did not kill:\n");
     for (size_t i = 0; i < ebb_value_size(sandboxes); i++) {
         const ebb_value *box = ebb_value_at(sandboxes, i);
         id = ebb_value_find_string(box, "sandboxId");
-        printf("  %s  %s%smade by step %s, key %s\n",
+        printf("  %s  %s%smade by step %s, key ",
                id != NULL ? id : "(perhaps one)",
                ebb_output_text(box, "status"),
                ebb_value_find(box, "status") != NULL ? ", " : "",
-               ebb_output_text(box, "step"),
-               ebb_output_text(box, "idempotencyKey"));
+               ebb_output_text(box, "step"));
+        show_plain(box, "idempotencyKey", false);
+        putchar('\n');
     }
     if (ebb_value_size(sandboxes) > 0)
         printf("`ebb runs prune --kill` ends those of runs that have ended\n");
@@ -244,10 +262,11 @@ static void show_attempts(const ebb_value *attempts)
 {
     for (size_t i = 0; i < ebb_value_size(attempts); i++) {
         const ebb_value *attempt = ebb_value_at(attempts, i);
-        printf("attempt %" PRId64 " failed at %s: %s\n",
+        printf("attempt %" PRId64 " failed at %s: ",
                ebb_value_find_int(attempt, "number", 0),
-               ebb_output_text(attempt, "at"),
-               ebb_output_text(ebb_value_find(attempt, "error"), "message"));
+               ebb_output_text(attempt, "at"));
+        show_plain(ebb_value_find(attempt, "error"), "message", true);
+        putchar('\n');
     }
 }
 
@@ -270,10 +289,10 @@ static void show_log(const ebb_value *run, const char *path)
         any = true;
         if (fields != NULL)
             text = ebb_value_write(fields, EBB_WRITE_COMPACT, NULL);
-        printf("%s %s: %s%s%s", ebb_output_text(line, "at"),
-               ebb_output_text(line, "level"),
-               ebb_output_text(line, "message"), text != NULL ? " " : "",
-               text != NULL ? text : "");
+        printf("%s %s: ", ebb_output_text(line, "at"),
+               ebb_output_text(line, "level"));
+        show_plain(line, "message", true);
+        printf("%s%s", text != NULL ? " " : "", text != NULL ? text : "");
         if (attempt > 0)
             printf(" (attempt %" PRId64 ")", attempt);
         putchar('\n');
@@ -285,8 +304,9 @@ void ebb_runs_show_step(const ebb_value *run, const ebb_value *step)
 {
     char took[EBB_DURATION_BYTES];
 
-    printf("step %s: %s, class %s, %s", ebb_output_text(step, "path"),
-           ebb_output_text(step, "name"), ebb_output_text(step, "class"),
+    printf("step %s: ", ebb_output_text(step, "path"));
+    show_plain(step, "name", false);
+    printf(", class %s, %s", ebb_output_text(step, "class"),
            ebb_output_text(step, "state"));
     if (ebb_value_find(step, "ms") != NULL) {
         ebb_duration_write(ebb_value_find_int(step, "ms", 0), took);

@@ -99,6 +99,22 @@ describe("ebb runs", function()
     find(runs:words "runs show f --step 2", "no luck")
   end)
 
+  it("lets no name or message command the terminal", function()
+    runs:run("hostile", [[
+      ebb.step("n\27[31m\nx\u{9b}1m", function()
+        ebb.log("info", "l\27c\nsecond")
+      end)
+      ebb.step("čau", function() end)
+      error { code = "c\27c", message = "m\27[2J\nsecond" }]])
+    local text = runs:words "runs show hostile"
+    find(text, "\n+ 1     n\\x1b[31m\\x0ax\\x9b1m  ")
+    find(text, "\n+ 2     čau                   ")
+    find(text, "\nfailed: c\\x1bc: m\\x1b[2J\nsecond\n")
+    text = text .. runs:words "runs show hostile --step 1"
+    find(text, "l\\x1bc\nsecond")
+    assert.is_nil(text:find "[\0-\8\11-\31\127]")
+  end)
+
   it("names the run or step that is not there", function()
     local _, status, err = runs:words "runs show nosuch"
     assert.equal(1, status)
