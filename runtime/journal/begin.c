@@ -68,6 +68,8 @@ static void read_found(claim_job *job, sqlite3_stmt *row, found *f)
                   .fruitless = ebb_sql_int(row, 3),
                   .owner = { .pid = ebb_sql_int(row, 5),
                              .start = ebb_sql_int(row, 6) } };
+    if (f->fruitless > EBB_JOURNAL_RECOVERIES_MAX)
+        f->fruitless = EBB_JOURNAL_RECOVERIES_MAX; /* one more than that fits */
     snprintf(f->owner.boot, sizeof f->owner.boot, "%s",
              boot != NULL ? boot : "");
 }

@@ -10,6 +10,9 @@
 typedef ebb_journal_write write_job;
 typedef ebb_journal_counts counts;
 
+/* No run counts so far; a file that does would make the next sum overflow. */
+#define COUNT_MAX (INT64_MAX / 4)
+
 static const char hold_sql[] =
     "SELECT steps, bytes, lines, seq FROM run WHERE key = ? AND fence = ?";
 
@@ -87,6 +90,11 @@ static int claimed(ebb_journal *journal, const write_job *w,
     return got < 0 ? -1 : 0;
 }
 
+static bool is_count(int64_t n)
+{
+    return n >= -COUNT_MAX && n <= COUNT_MAX;
+}
+
 int ebb_journal_hold(ebb_journal *journal, const write_job *w, counts *c,
                      ebb_err *err)
 {
@@ -102,7 +110,13 @@ int ebb_journal_hold(ebb_journal *journal, const write_job *w, counts *c,
     *c = (counts){ ebb_sql_int(row, 0), ebb_sql_int(row, 1),
                    ebb_sql_int(row, 2), ebb_sql_int(row, 3) };
     ebb_sql_done(row);
-    return 0;
+    if (is_count(c->steps) && is_count(c->bytes) && is_count(c->lines) &&
+        is_count(c->seq))
+        return 0;
+    return ebb_err_set(err, EBB_JOURNAL,
+                       "this run is damaged in the journal %s: its counts "
+                       "cannot be; a fork counts anew",
+                       journal->path);
 }
 
 int ebb_journal_count(ebb_journal *journal, const write_job *w, const counts *c,

@@ -119,6 +119,37 @@ static void numbers_that_cannot_be_are_none(void **state)
     }
 }
 
+static void counts_that_cannot_be_stop_the_writes_of_their_run(void **state)
+{
+    static const char *const columns[] = { "steps", "bytes", "lines", "seq" };
+    journal_rig *rig = *state;
+
+    fill(rig);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        ebb_journal_run *run;
+        char sql[128];
+
+        rig_close(rig);
+        snprintf(sql, sizeof sql,
+                 "UPDATE run SET %s = 9223372036854775807, fruitless ="
+                 " 9223372036854775807 WHERE id = 'b'",
+                 columns[i]);
+        edit(rig->path, sql);
+        rig_open(rig);
+        run = rig_claim(rig, "b");
+        assert_non_null(run);
+        assert_int_equal(rig_intent(rig, &run->claim, "9"), EBB_JOURNAL);
+        assert_int_equal(rig_outcome(rig, &run->claim, "3", "3"), EBB_JOURNAL);
+        rig_release(rig, &run->claim);
+        ebb_journal_run_free(run);
+        rig_close(rig);
+        snprintf(sql, sizeof sql, "UPDATE run SET %s = 3 WHERE id = 'b'",
+                 columns[i]);
+        edit(rig->path, sql);
+        rig_open(rig);
+    }
+}
+
 static void a_damaged_run_row_is_named(void **state)
 {
     journal_rig *rig = *state;
@@ -194,6 +225,7 @@ int main(void)
         T(a_step_with_flipped_bits_stops_its_run_alone),
         T(a_damaged_step_is_not_replayed),
         T(numbers_that_cannot_be_are_none),
+        T(counts_that_cannot_be_stop_the_writes_of_their_run),
         T(a_damaged_run_row_is_named),
         T(a_run_whose_state_flipped_is_named),
         T(damaged_attempts_and_lines_are_named),
