@@ -4,6 +4,7 @@
 
 #include "workflow/flow_private.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -11,6 +12,8 @@
 #include "workflow/diff.h"
 
 #define DIGEST_SHOWN 8
+#define HINT_BYTES                                                          \
+    (EBB_JOURNAL_ID_BYTES_MAX + EBB_JOURNAL_PATH_BYTES_MAX + 200)
 
 static ebb_value *asked_input(const ebb_flow_step *step)
 {
@@ -64,9 +67,6 @@ static const char *likely_cause(const ebb_flow *flow, bool numbers_only)
     if (flow->raw_order)
         return "likely: pairs met keys that are tables or functions, whose "
                "order differs in every process; use strings or numbers";
-    if (flow->script_changed)
-        return "likely: the script was changed since; undo that, or start "
-               "from the changed place with `ebb runs fork ID --from PATH`";
     if (flow->args_changed)
         return "likely: the script has other arguments than the run began "
                "with; give it those, or start another run";
@@ -75,6 +75,20 @@ static const char *likely_cause(const ebb_flow *flow, bool numbers_only)
                "os.time, math.random, ebb.now or ebb.step";
     return "likely: what the script does depends on something that is not a "
            "step; put it into ebb.step";
+}
+
+static ebb_value *hint_of(const ebb_flow *flow, const ebb_flow_step *recorded,
+                          bool numbers_only)
+{
+    char text[HINT_BYTES];
+
+    if (!flow->script_changed || flow->raw_order)
+        return ebb_value_text(likely_cause(flow, numbers_only));
+    snprintf(text, sizeof text,
+             "likely: the script was changed since; undo that, or start from "
+             "the changed place with `ebb runs fork %s --from %s`",
+             flow->run->id, recorded->path);
+    return ebb_value_text(text);
 }
 
 static ebb_value *details_of(const ebb_flow *flow,
@@ -98,7 +112,7 @@ static ebb_value *details_of(const ebb_flow *flow,
     if (lines != NULL)
         bad |= ebb_value_set(details, "diff", lines);
     bad |= ebb_value_set(details, "hint",
-                         ebb_value_text(likely_cause(flow, numbers_only)));
+                         hint_of(flow, recorded, numbers_only));
     ebb_value_free(was);
     ebb_value_free(is);
     if (bad == 0)

@@ -30,6 +30,7 @@ describe("a script that no longer fits", function()
       assert.truthy(err:find("step 1", 1, true), err)
       assert.truthy(err:find("first", 1, true), err)
       assert.truthy(err:find("other", 1, true), err)
+      assert.truthy(err:find("`ebb runs fork edited --from 1`", 1, true), err)
       assert.same({}, (runs:counts()))
       local out
       out, status = runs:run("edited", two)
