@@ -54,6 +54,13 @@ static void show_plain(const ebb_value *object, const char *key, bool lines)
     ebb_output_plain(stdout, ebb_output_text(object, key), lines);
 }
 
+static void show_column(const ebb_value *object, const char *key, int width)
+{
+    int columns = ebb_output_plain(stdout, ebb_output_text(object, key), false);
+
+    printf("%*s", columns < width ? width - columns : 0, "");
+}
+
 void ebb_runs_show_list(const ebb_value *runs)
 {
     int width = widest(runs, "id", 2);
@@ -69,8 +76,9 @@ void ebb_runs_show_list(const ebb_value *runs)
         char age[EBB_DURATION_BYTES], took[EBB_DURATION_BYTES];
         ebb_duration_write(ebb_value_find_int(run, "ageMs", 0), age);
         ebb_duration_write(ebb_value_find_int(run, "ms", 0), took);
-        printf("%-*s  %-11s  %5" PRId64 "  %10s  %10s  ", width,
-               ebb_output_text(run, "id"), ebb_output_text(run, "state"),
+        show_column(run, "id", width);
+        printf("  %-11s  %5" PRId64 "  %10s  %10s  ",
+               ebb_output_text(run, "state"),
                ebb_value_find_int(run, "stepsCount", 0), age, took);
         ebb_output_plain(stdout, base_name(ebb_output_text(run, "script")),
                          false);
@@ -143,14 +151,12 @@ static void show_bar(const ebb_value *step, int64_t total)
 static void show_facts(const ebb_value *step, int path_width, int name_width)
 {
     char took[EBB_DURATION_BYTES] = "";
-    int columns;
 
     if (ebb_value_find(step, "ms") != NULL)
         ebb_duration_write(ebb_value_find_int(step, "ms", 0), took);
     printf("%s %-*s  ", mark(step), path_width, ebb_output_text(step, "path"));
-    columns = ebb_output_plain(stdout, ebb_output_text(step, "name"), false);
-    printf("%*s  %10s", columns < name_width ? name_width - columns : 0, "",
-           took);
+    show_column(step, "name", name_width);
+    printf("  %10s", took);
 }
 
 static void show_trouble(const ebb_value *step)

@@ -79,6 +79,10 @@ describe("ebb runs", function()
     local text = runs:words "runs"
     find(text, "STATE")
     find(text, "script.lua")
+    runs:run("čau!", "return 1")
+    text = runs:words "runs"
+    find(text, "\ntwo   failed ")
+    find(text, "\nčau!  done ")
   end)
 
   it("shows a run with its steps, and one step whole", function()
