@@ -143,14 +143,15 @@ static void fail_start(ebb_sandbox *s, const ebb_err *err)
 static void on_ready(void *context, ebb_box *box, const ebb_err *err)
 {
     ebb_sandbox *s = context;
-    ebb_err parts;
+    ebb_err parts, why;
 
     (void)box;
     if (s->state != EBB_SANDBOX_STARTING)
         return;
     if (err != NULL) {
+        why = *err; /* the box's own, which goes with it */
         drop_box(s);
-        fail_start(s, err);
+        fail_start(s, &why);
     } else if (make_parts(s, &parts) != 0) {
         s->life->error = parts;
         ebb_lifecycle_kill(s, "its server parts could not be made");
