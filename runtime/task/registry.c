@@ -88,7 +88,17 @@ static const char *bare(const char *name)
     return dot == NULL ? name : dot + 1;
 }
 
-/* The nearest by the whole name, or by the part after the last dot. */
+static bool same_prefix(const char *a, const char *b)
+{
+    size_t n = (size_t)(bare(a) - a);
+
+    return n == (size_t)(bare(b) - b) && memcmp(a, b, n) == 0;
+}
+
+/*
+ * The nearest by the whole name, or by the part after the last dot. A prefix
+ * that is right makes no name likelier.
+ */
 static const char *nearest(const ebb_registry *registry, const char *name)
 {
     size_t best = EBB_NEAREST_NONE;
@@ -96,9 +106,12 @@ static const char *nearest(const ebb_registry *registry, const char *name)
 
     for (size_t i = 0; i < registry->count; i++) {
         const char *known = registry->tasks[i].name;
-        size_t whole = ebb_nearest_distance(name, known);
-        size_t part = ebb_nearest_distance(bare(name), bare(known));
-        size_t distance = whole < part ? whole : part;
+        size_t distance = ebb_nearest_distance(bare(name), bare(known));
+
+        if (!same_prefix(name, known)) {
+            size_t whole = ebb_nearest_distance(name, known);
+            distance = whole < distance ? whole : distance;
+        }
 
         if (distance < best) {
             best = distance;

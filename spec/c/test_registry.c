@@ -97,6 +97,8 @@ static void an_unknown_name_is_answered_with_the_nearest(void **state)
     assert_non_null(strstr(err.msg, "did you mean e2b.readFile?"));
     ebb_registry_unknown(registry, "somethingElse", &err);
     assert_null(strstr(err.msg, "did you mean"));
+    ebb_registry_unknown(registry, "e2b.nope", &err);
+    assert_null(strstr(err.msg, "did you mean"));
     ebb_registry_free(registry);
 }
 
