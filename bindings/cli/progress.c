@@ -8,6 +8,10 @@
 
 #define AFTER_MS 500
 
+/* A line that went round the edge could not be wiped: it is cut there. */
+#define BEGIN "\r\033[K\033[?7l"
+#define END   "\033[?7h"
+
 static bool shown;
 
 void ebb_progress_show(const ebb_cli *cli, const char *what, int attempt,
@@ -16,13 +20,14 @@ void ebb_progress_show(const ebb_cli *cli, const char *what, int attempt,
     if (elapsed_ms < AFTER_MS || cli->quiet || cli->json ||
         isatty(STDERR_FILENO) != 1)
         return;
-    fprintf(stderr, "\r\033[K%s %.1f s", what, elapsed_ms / 1000);
+    fprintf(stderr, BEGIN "%s %.1f s", what, elapsed_ms / 1000);
     if (attempt > 1)
         fprintf(stderr, ", attempt %d", attempt);
     if (wait_ms > 0)
         fprintf(stderr, ", next in %.1f s", (double)wait_ms / 1000);
     if (others > 0)
         fprintf(stderr, ", and %zu more", others);
+    fputs(END, stderr);
     fflush(stderr);
     shown = true;
 }

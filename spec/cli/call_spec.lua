@@ -4,6 +4,7 @@
 
 local cjson = require "cjson"
 local program = require "support.program"
+local terminal = require "support.terminal"
 
 local ebb, box
 
@@ -220,6 +221,17 @@ describe("ebb sandbox", function()
     assert.equal(0, status)
     out = ebb:run(("sandbox kill --json %s"):format(id))
     assert.is_false(cjson.decode(out).changed)
+  end)
+end)
+
+describe("progress at a terminal", function()
+  it("is one line, cut at the edge, and wiped before the result", function()
+    local text = terminal.play(ebb:prefix() .. (" run %s"):format(ebb:write [[
+      require "ebb".sleep(0.8)
+      return "done"]]), { "done" })
+    assert.truthy(text:find("\27%[%?7lebb%.sleep 0%.%d s[^\27]*\27%[%?7h"),
+      text)
+    assert.truthy(text:find("\27%[%?7h\r\27%[Kdone\r\n$"), text)
   end)
 end)
 
