@@ -52,7 +52,14 @@ static void show_diff(const ebb_value *object)
                 ebb_value_get_string(ebb_value_at(lines, i), NULL));
 }
 
-/* Where in the script it happened: Lua's own frames of the traceback. */
+/* Frames that are not of the script: C's, ebb's, those that are gone. */
+static bool is_foreign(const char *frame)
+{
+    return strncmp(frame, "[C]", 3) == 0 || strncmp(frame, "[ebb ", 5) == 0 ||
+           strncmp(frame, "(...tail", 8) == 0;
+}
+
+/* Where in the script it happened; the whole traceback is in --json. */
 static void show_frames(const char *trace)
 {
     int shown = 0;
@@ -60,7 +67,7 @@ static void show_frames(const char *trace)
     for (const char *line = strchr(trace, '\n');
          line != NULL && shown < FRAMES_MAX; line = strchr(line, '\n')) {
         line += strspn(line, "\n\t ");
-        if (strncmp(line, "[C]", 3) == 0)
+        if (is_foreign(line))
             continue;
         fprintf(stderr, "  at %.*s\n", (int)strcspn(line, "\n"), line);
         shown++;

@@ -224,6 +224,25 @@ describe("ebb sandbox", function()
   end)
 end)
 
+describe("an error of a script", function()
+  it("shows the script's own frames, and with --json all", function()
+    local text = [[
+      local ebb = require "ebb"
+      local function both()
+        return ebb.parallel { function() error "bad" end }
+      end
+      ebb.settle {}
+      local list = both()
+      return list]]
+    local _, status, err = ebb:script(text)
+    assert.equal(1, status)
+    assert.truthy(err:find("^ebb: %S*script.lua:3: bad\n"
+      .. "  at %S*script.lua:6: in main chunk\n$"), err)
+    _, _, err = ebb:run("--json run " .. ebb:write(text))
+    assert.truthy(cjson.decode(err).traceback:find("[ebb ebb]", 1, true), err)
+  end)
+end)
+
 describe("progress at a terminal", function()
   it("is one line, cut at the edge, and wiped before the result", function()
     local text = terminal.play(ebb:prefix() .. (" run %s"):format(ebb:write [[
