@@ -111,6 +111,13 @@ describe("docs/embed.c", function()
       host("shared", "LD_LIBRARY_PATH=" .. root .. "/lib"))
   end)
 
+  it("is told when a standard descriptor is closed", function()
+    local text, status = shell(("( EBB_STATE=%s/state LD_LIBRARY_PATH=%s/lib "
+      .. "timeout 60 ./shared <&- )"):format(dir, root))
+    assert.truthy(text:find("descriptor 0 is closed", 1, true), text)
+    assert.equal(1, status)
+  end)
+
   it("runs with the static library", function()
     run(cc .. flags "--static --cflags --libs"
       :gsub("%-lebb ", "-l:libebb.a ") .. " -o static")

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/loop.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "base/mem.h"
 #include "net/loop_private.h"
 
@@ -153,11 +156,30 @@ static int init_handles(ebb_loop *loop, ebb_err *err)
     return 0;
 }
 
+/*
+ * uv_loop_close aborts when a descriptor of the loop has the number of a
+ * standard one: the program would end, not only the loop.
+ */
+static int check_standard(ebb_err *err)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            return ebb_err_set(err, EBB_UNSUPPORTED,
+                               "event loop: descriptor %d is closed; standard "
+                               "input, output and error must be open, on "
+                               "/dev/null if on nothing else",
+                               fd);
+    return 0;
+}
+
 ebb_loop *ebb_loop_new(void *host_loop, ebb_err *err)
 {
-    ebb_loop *loop = ebb_mem_zero(sizeof *loop);
+    ebb_loop *loop;
     int status;
 
+    if (host_loop == NULL && check_standard(err) < 0)
+        return NULL;
+    loop = ebb_mem_zero(sizeof *loop);
     if (loop == NULL) {
         ebb_err_set(err, EBB_NO_MEMORY, "event loop");
         return NULL;
