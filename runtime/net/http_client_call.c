@@ -190,6 +190,7 @@ static void set_callbacks(ebb_http_call *call)
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_write);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, ebb_http_client_open);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, call);
     curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, ebb_http_client_close);
     curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, call->client);
 }

@@ -42,6 +42,9 @@ static const char *text_of(const ebb_http_call *call)
         call->result == CURLE_ABORTED_BY_CALLBACK)
         return "the connection died after the request had begun; "
                "it was not sent again";
+    if (call->result == CURLE_COULDNT_CONNECT && call->no_socket != 0)
+        return "no socket for it: too many open files; raise `ulimit -n`, or "
+               "do less at once";
     if (call->curl_msg[0] != '\0')
         return call->curl_msg;
     return curl_easy_strerror(call->result);

@@ -88,6 +88,7 @@ struct ebb_http_call {
     struct curl_slist *headers; /* one block */
     char *where; /* for messages: method and host */
     char curl_msg[CURL_ERROR_SIZE];
+    int no_socket; /* errno of the socket that this process did not get */
 
     /* the request */
     char *body;
@@ -160,8 +161,8 @@ int ebb_http_client_watch(CURL *easy, curl_socket_t fd, int what,
                           void *context, void *assigned);
 
 /*
- * CURLOPT_OPENSOCKETFUNCTION: a child of the host's that becomes another
- * program must not keep a connection open that we have closed.
+ * CURLOPT_OPENSOCKETFUNCTION; context is the call. A child of the host's that
+ * becomes another program must not keep a connection open that we have closed.
  */
 curl_socket_t ebb_http_client_open(void *context, curlsocktype purpose,
                                    struct curl_sockaddr *address);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/http_client_private.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -110,10 +111,14 @@ static void unwatch_socket(ebb_http_client *client, CURL *easy,
 curl_socket_t ebb_http_client_open(void *context, curlsocktype purpose,
                                    struct curl_sockaddr *address)
 {
-    (void)context;
+    ebb_http_call *call = context;
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC,
+                    address->protocol);
+
     (void)purpose;
-    return socket(address->family, address->socktype | SOCK_CLOEXEC,
-                  address->protocol);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+        call->no_socket = errno;
+    return fd;
 }
 
 int ebb_http_client_close(void *context, curl_socket_t fd)

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE /* memmem */
 #include "support/calls.h"
 
+#include <sys/resource.h>
+
 /* What a call leaves for the next one: nothing that it would notice. */
 
 #define SOON 5000
@@ -70,6 +72,28 @@ static void a_body_that_found_nobody_is_not_the_next_one_s(void **state)
     }
 }
 
+static void without_a_socket_it_says_that_files_are_too_many(void **state)
+{
+    fixture *f = *state;
+    ebb_http_request request = request_for(&f->o, "GET", f->url);
+    struct rlimit was, few;
+    int next = dup(f->listen_fd);
+
+    close(next);
+    getrlimit(RLIMIT_NOFILE, &was);
+    few = was;
+    few.rlim_cur = (rlim_t)next; /* the first that is free is beyond it */
+    setrlimit(RLIMIT_NOFILE, &few);
+    start(f, &request);
+    assert_true(run_to_end(&f->o, f->loop, SOON));
+    setrlimit(RLIMIT_NOFILE, &was);
+    assert_false(f->o.ok);
+    assert_false(f->o.sent);
+    assert_int_equal(f->o.err.code, EBB_NETWORK);
+    assert_non_null(strstr(f->o.err.msg, "too many open files; raise"));
+    clear_outcome(&f->o);
+}
+
 #define CALLED(test) \
     cmocka_unit_test_setup_teardown(test, calls_setup, calls_teardown)
 
@@ -77,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CALLED(a_body_that_found_nobody_is_not_the_next_one_s),
+        CALLED(without_a_socket_it_says_that_files_are_too_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
