@@ -185,7 +185,8 @@ static void *run_thread(void *context)
     if (opened == 0)
         opened = ebb_journal_open_file(journal, on_busy, &err);
     pthread_mutex_lock(&journal->lock);
-    journal->failure = err;
+    if (opened != 0)
+        journal->failure = err;
     journal->started = true;
     pthread_cond_broadcast(&journal->told);
     pthread_mutex_unlock(&journal->lock);

@@ -140,6 +140,20 @@ static int read_version(ebb_journal *journal, int64_t *version, ebb_err *err)
     return 0;
 }
 
+/* As of one moment: another process may be making the file. */
+static int read_version_once(ebb_journal *journal, int64_t *version,
+                             ebb_err *err)
+{
+    ebb_err ignored;
+    int result = ebb_sql_script(&journal->sql, "BEGIN", err);
+
+    if (result != 0)
+        return -1;
+    result = read_version(journal, version, err);
+    ebb_sql_script(&journal->sql, "ROLLBACK", &ignored);
+    return result;
+}
+
 static int migrate_from(ebb_journal *journal, int64_t version, ebb_err *err)
 {
     char text[VERSION_BYTES];
@@ -192,6 +206,7 @@ static int set_wal(ebb_journal *journal, int (*busy)(void *context, int count),
              busy(journal, count++));
     if (got != 1)
         return -1;
+    *err = (ebb_err){ 0 }; /* of the times that others were in the way */
     mode = ebb_sql_text(statement, 0, NULL);
     wal = mode != NULL && strcmp(mode, "wal") == 0;
     ebb_sql_done(statement);
@@ -214,7 +229,7 @@ static int prepare_file(ebb_journal *journal,
                            "the journal may only be read; make it writable "
                            "or name another by --journal: %s",
                            journal->path);
-    if (read_version(journal, &version, err) != 0 ||
+    if (read_version_once(journal, &version, err) != 0 ||
         set_wal(journal, busy, err) != 0 ||
         ebb_sql_script(&journal->sql,
                        "PRAGMA synchronous = FULL;"

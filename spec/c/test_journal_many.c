@@ -87,6 +87,36 @@ static void many_processes_on_one_file_lose_nothing_a17(void **state)
     free(children);
 }
 
+/* Has the new file's lock, in the mode that it is made in, for a moment. */
+static int make_it_slowly(journal_rig *rig, int out)
+{
+    char path[160];
+    sqlite3 *db;
+
+    snprintf(path, sizeof path, "%s/new.db", rig->folder);
+    if (sqlite3_open(path, &db) != SQLITE_OK ||
+        sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+        return 1;
+    rig_say(out);
+    usleep(300000);
+    return sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+static void a_file_that_another_is_making_is_waited_for(void **state)
+{
+    journal_rig *rig = *state;
+    rig_child child;
+
+    rig_close(rig);
+    child = rig_fork(rig, make_it_slowly);
+    rig_await_child(&child);
+    strcpy(strrchr(rig->path, '/'), "/new.db");
+    rig_open(rig);
+    assert_non_null(rig->journal);
+    assert_int_equal(rig_join(&child), 0);
+    ebb_journal_run_free(rig_claim(rig, "r"));
+}
+
 /* ---- one that dies ---- */
 
 /* Writes steps for ever, and says each that was answered. */
@@ -289,6 +319,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(many_processes_on_one_file_lose_nothing_a17),
+        T(a_file_that_another_is_making_is_waited_for),
         T(a_writer_killed_anywhere_has_what_was_answered),
         T(a_lock_held_elsewhere_does_not_stop_the_loop),
         T(closing_does_not_wait_for_a_lock_held_elsewhere),
