@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 
+#include "sandbox/service/box/limits.h"
 #include "support/box_host.h"
 
 /*
@@ -83,6 +84,7 @@ static void nothing_is_left_of_a_killed_start(void **state)
                      count_processes(r.id));
         assert_int_equal(count_processes(r.id), 0);
         ebb_box_left_kill(r.dir); /* and again: nothing to do */
+        ebb_limits_del(r.id);
     }
     assert_true(found > 0);
     rig_close_state(&r);

@@ -18,8 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define KILL_WAIT_MS  2000
-#define CLOSE_POLL_MS 2
+#define KILL_WAIT_MS 2000
 
 /*
  * A pid may belong to somebody else by now: the process is pinned first, and
@@ -43,31 +42,6 @@ static void kill_left(const ebb_sandbox *s)
         poll(&pinned, 1, KILL_WAIT_MS);
     }
     close(pinned.fd);
-}
-
-/*
- * The groups are found by the sandbox's id alone, also when the service was
- * killed before it could record a process. Asking for every limit finds every
- * group that a limit may have made.
- */
-static void sweep_groups(const char *id)
-{
-    static const ebb_box_limits all = { .memory_bytes = (uint64_t)1 << 40,
-                                        .pids = 1 << 20,
-                                        .cpus = 1 };
-    static const ebb_box_limits none;
-    ebb_limits limits;
-    ebb_err err;
-    int rounds;
-
-    if (ebb_limits_open(&limits, id, &all, &err) != 0 &&
-        ebb_limits_open(&limits, id, &none, &err) != 0)
-        return;
-    ebb_limits_kill(&limits);
-    for (rounds = 0;
-         rounds < KILL_WAIT_MS / CLOSE_POLL_MS && !ebb_limits_close(&limits);
-         rounds++)
-        poll(NULL, 0, CLOSE_POLL_MS);
 }
 
 static void remove_left(const ebb_service *service, const char *name)
@@ -115,7 +89,7 @@ static void recover(ebb_service *service, const char *name)
         return;
     }
     ebb_box_left_kill(s->dir);
-    sweep_groups(name);
+    ebb_limits_del(name);
     dead = is_dead(service, s, &err);
     if (err.code == EBB_OK) {
         ebb_log_write(EBB_LOG_INFO, "sandbox %s is paused", name);

@@ -14,7 +14,7 @@
 /* bubblewrap's own process and the agent, beside those that are limited. */
 #define OWN_PROCESSES 2
 #define CPU_PERIOD_US 100000
-#define DEL_ROUNDS_MAX 500
+#define DEL_ROUNDS_MAX 2000
 #define DEL_ROUND_US 1000
 
 /* One limit in one kind of group. */
