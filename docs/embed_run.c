@@ -32,7 +32,11 @@ static void on_outcome(void *context, ebb_value *out, const ebb_err *err)
 
 static void on_end(void *context, const ebb_err *err)
 {
-    on_outcome(context, NULL, err);
+    host *h = context;
+
+    h->ended = true;
+    if (err != NULL)
+        h->err = *err;
 }
 
 /* Turns the loop: recorded outcomes are delivered, then steps run. */
