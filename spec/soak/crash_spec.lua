@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- What spec/crash does, and the rest: every script on the
--- local service, generated workflows, two thousand pairs. EBB_SEED draws
--- others.
+-- What spec/crash does, and the rest: every script on the local service,
+-- generated workflows, two thousand pairs. EBB_SEED draws others.
 
 local crash = require "support.crash"
 
@@ -18,32 +17,31 @@ local function kill(world, script)
     n, SEED))
 end
 
-describe("on the local service, a run that is killed", function()
-  local world
+local PLACES = { ["local"] = "the local service",
+  scripted = "the scripted server" }
 
-  setup(function() world = crash.open "local" end)
-  teardown(function() world:close() end)
+for kind, place in pairs(PLACES) do
+  describe("on " .. place .. ", a run that is killed", function()
+    local world
 
-  for _, script in ipairs(SCRIPTS) do
-    it("ends as if it had not been: " .. script, function()
-      kill(world, script)
-    end)
-  end
-end)
+    setup(function() world = crash.open(kind) end)
+    teardown(function() world:close() end)
 
-describe("on the scripted server, a run that is killed", function()
+    for _, script in ipairs(SCRIPTS) do
+      it("ends as if it had not been: " .. script, function()
+        kill(world, script)
+      end)
+    end
+  end)
+end
+
+describe("a workflow that was made from a seed", function()
   local world
 
   setup(function() world = crash.open "scripted" end)
   teardown(function() world:close() end)
 
-  for _, script in ipairs(SCRIPTS) do
-    it("ends as if it had not been: " .. script, function()
-      kill(world, script)
-    end)
-  end
-
-  it("ends as if it had not been, whatever the workflow", function()
+  it("ends as if it had not been killed", function()
     math.randomseed(SEED)
     local total = 0
     for seed = SEED, SEED + GENERATED - 1 do
