@@ -38,12 +38,9 @@ static ebb_runtime *open_runtime(const flood *f, uv_loop_t *host)
     ebb_config config;
     ebb_runtime *rt;
     ebb_err err = { 0 };
-    char url[64];
+    char url[FLOOD_URL_BYTES];
 
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", f->port);
-    ebb_config_init(&config);
-    config.api_key = "e2b_cafecafecafe";
-    config.api_url = config.sandbox_url = url;
+    flood_config(f, &config, url);
     config.unary_ms = UNARY_MS;
     config.retry_base_ms = 1;
     config.uv_loop = host;

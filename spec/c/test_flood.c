@@ -59,13 +59,9 @@ static ebb_runtime *open_runtime(const flood *f)
     ebb_config config;
     ebb_runtime *rt;
     ebb_err err = { 0 };
-    char url[64];
+    char url[FLOOD_URL_BYTES];
 
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", f->port);
-    ebb_config_init(&config);
-    config.api_key = "e2b_cafecafecafe";
-    config.api_url = config.sandbox_url = url;
-    config.jitter = -1;
+    flood_config(f, &config, url);
     rt = ebb_open(&config, &err);
     assert_non_null(rt);
     return rt;

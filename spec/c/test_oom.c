@@ -117,13 +117,9 @@ static bool executes(const oom_case *c)
 static ebb_runtime *open_runtime(const flood *f, ebb_err *err)
 {
     ebb_config config;
-    char url[64];
+    char url[FLOOD_URL_BYTES];
 
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", f->port);
-    ebb_config_init(&config);
-    config.api_key = "e2b_cafecafecafe";
-    config.api_url = config.sandbox_url = url;
-    config.jitter = -1;
+    flood_config(f, &config, url);
     return ebb_open(&config, err);
 }
 

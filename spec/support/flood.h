@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "ebb.h"
 
 /* An answer to the requests that begin so, in one piece or two. */
 typedef struct flood_route {
@@ -280,4 +281,16 @@ static inline uint64_t flood_command(flood *f, uint64_t total, size_t each)
     ebb_buf_clear(&event);
     ebb_buf_clear(&some);
     return f->times * n * each;
+}
+
+/* A client's configuration for the server; url is room for its address. */
+#define FLOOD_URL_BYTES 64
+static inline void flood_config(const flood *f, ebb_config *config,
+                                char url[FLOOD_URL_BYTES])
+{
+    snprintf(url, FLOOD_URL_BYTES, "http://127.0.0.1:%d", f->port);
+    ebb_config_init(config);
+    config->api_key = "e2b_cafecafecafe";
+    config->api_url = config->sandbox_url = url;
+    config->jitter = -1;
 }
