@@ -160,6 +160,79 @@ static void chunks_never_change_the_text(void **state)
     ebb_buf_clear(&parts);
 }
 
+/*
+ * One byte that is not like the others, at every place of texts of every
+ * length around those that are looked at as a whole: eight bytes and
+ * sixty-four.
+ */
+static void one_byte_is_found_wherever_it_is(void **state)
+{
+    static const unsigned char odd[] = { 0x00, 0x01, 0x7F, 0x80, 0xC3, 0xFF };
+
+    (void)state;
+    for (size_t n = 1; n <= 150; n++) {
+        char *text = malloc(n);
+
+        memset(text, 'a', n);
+        assert_true(ebb_utf8_valid(text, n));
+        assert_true(ebb_utf8_is_plain(text, n));
+        for (size_t i = 0; i < n * sizeof odd; i++) {
+            unsigned char byte = odd[i % sizeof odd];
+
+            text[i / sizeof odd] = (char)byte;
+            assert_int_equal(ebb_utf8_valid(text, n), byte < 0x80);
+            assert_int_equal(ebb_utf8_is_plain(text, n),
+                             byte > 0 && byte < 0x80);
+            text[i / sizeof odd] = 'a';
+        }
+        free(text);
+    }
+}
+
+static void every_two_bytes_together_are_plain_or_not(void **state)
+{
+    char text[8];
+
+    (void)state;
+    for (unsigned pair = 0; pair < 0x10000; pair++) {
+        unsigned a = pair >> 8, b = pair & 0xFF;
+        bool plain = a > 0 && a < 0x80 && b > 0 && b < 0x80;
+
+        for (size_t at = 0; at < sizeof text - 1; at++) {
+            memset(text, '~', sizeof text);
+            text[at] = (char)a;
+            text[at + 1] = (char)b;
+            if (ebb_utf8_is_plain(text, sizeof text) != plain)
+                fail_msg("%02x %02x at %zu", a, b, at);
+        }
+    }
+}
+
+static void characters_are_valid_wherever_the_words_end(void **state)
+{
+    static const char *const chars[] = { "\xC3\xA9", "\xE2\x82\xAC",
+                                         "\xF0\x9F\x98\x80" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof chars / sizeof *chars; i++) {
+        size_t length = strlen(chars[i]);
+
+        for (size_t n = length; n <= 150; n++) {
+            char *text = malloc(n);
+
+            for (size_t at = 0; at + length <= n; at++) {
+                memset(text, 'a', n);
+                memcpy(text + at, chars[i], length);
+                assert_true(ebb_utf8_valid(text, n));
+                assert_false(ebb_utf8_is_plain(text, n));
+                text[at + length - 1] = 'a';
+                assert_false(ebb_utf8_valid(text, n));
+            }
+            free(text);
+        }
+    }
+}
+
 static void count_calls(void *context, const char *text, size_t n)
 {
     (void)text;
@@ -185,6 +258,7 @@ static void nothing_is_valid(void **state)
     (void)state;
     assert_true(ebb_utf8_valid("", 0));
     assert_true(ebb_utf8_valid("a\0b", 3));
+    assert_true(ebb_utf8_is_plain("", 0));
 }
 
 static void a_copy_is_valid_whatever_it_was(void **state)
@@ -215,6 +289,9 @@ int main(void)
         CASE(every_character_is_valid_and_no_surrogate_is, "B04"),
         cmocka_unit_test(exactly_the_well_formed_strings_are_valid),
         cmocka_unit_test(chunks_never_change_the_text),
+        cmocka_unit_test(one_byte_is_found_wherever_it_is),
+        cmocka_unit_test(every_two_bytes_together_are_plain_or_not),
+        cmocka_unit_test(characters_are_valid_wherever_the_words_end),
         cmocka_unit_test(a_valid_run_comes_in_one_piece),
         cmocka_unit_test(nothing_is_valid),
         CASE(a_copy_is_valid_whatever_it_was, "B04"),
