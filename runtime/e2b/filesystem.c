@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "e2b/filesystem.h"
 
-#include <string.h>
-
 #include "wire/filesystem.pb-c.h"
-#include "wire/proto_check.h"
 #include "wire/proto_read.h"
 #include "wire/proto_write.h"
 
@@ -32,41 +29,12 @@ int ebb_e2b_filesystem_write_list(ebb_buf *out, const char *path)
 /* An entry's fields, as filesystem.proto numbers them. */
 enum { NAME = 1, TYPE = 2, PATH = 3, SIZE = 4, LINK_TARGET = 10 };
 
-static const char *copied(char **to, const ebb_proto_field *field)
-{
-    char *copy = *to;
-
-    memcpy(copy, field->bytes, field->n);
-    copy[field->n] = '\0';
-    *to += field->n + 1;
-    return copy;
-}
-
 /*
- * A text with its NUL is no longer than the field was, so texts has room for
- * all. A link's type is its target's on the wire, and none when it dangles:
- * what makes it a link is that it has a target.
+ * A link's type is its target's on the wire, and none when it dangles: what
+ * makes it a link is that it has a target.
  */
-static void read_entry(ebb_e2b_entry *entry, const char *bytes, size_t n,
-                       char *texts)
+static void name_type(ebb_e2b_entry *entry, int32_t type)
 {
-    const char *at = bytes, *end = bytes + n;
-    int32_t type = FILESYSTEM__FILE_TYPE__FILE_TYPE_UNSPECIFIED;
-    ebb_proto_field field;
-
-    *entry = (ebb_e2b_entry){ .name = "", .path = "", .type = "other" };
-    while (ebb_proto_next(&at, end, &field)) {
-        if (field.number == NAME)
-            entry->name = copied(&texts, &field);
-        else if (field.number == PATH)
-            entry->path = copied(&texts, &field);
-        else if (field.number == LINK_TARGET)
-            entry->link_target = copied(&texts, &field);
-        else if (field.number == TYPE)
-            type = (int32_t)field.value;
-        else if (field.number == SIZE)
-            entry->size = (int64_t)field.value;
-    }
     entry->is_directory = type == FILESYSTEM__FILE_TYPE__FILE_TYPE_DIRECTORY;
     entry->is_file = type == FILESYSTEM__FILE_TYPE__FILE_TYPE_FILE;
     if (entry->link_target != NULL ||
@@ -76,22 +44,41 @@ static void read_entry(ebb_e2b_entry *entry, const char *bytes, size_t n,
         entry->type = "directory";
     else if (entry->is_file)
         entry->type = "file";
+    else
+        entry->type = "other";
 }
 
-/* Checks an EntryInfo and calls fn with it; texts is for its strings. */
-static int deliver(const char *bytes, size_t n, ebb_buf *texts,
-                   ebb_e2b_entry_fn *fn, void *context, ebb_err *err)
+/* Reads an EntryInfo where it is, checks it and calls fn with it. */
+static int deliver(const char *bytes, size_t n, ebb_e2b_entry_fn *fn,
+                   void *context, ebb_err *err)
 {
-    ebb_e2b_entry entry;
-    char *room;
+    ebb_e2b_entry entry = { .name = "", .path = "" };
+    int32_t type = FILESYSTEM__FILE_TYPE__FILE_TYPE_UNSPECIFIED;
+    ebb_proto_reader reader;
+    ebb_proto_field field;
+    int more;
 
-    if (ebb_proto_check(&filesystem__entry_info__descriptor, bytes, n, err) < 0)
+    ebb_proto_reader_init(&reader, &filesystem__entry_info__descriptor, bytes,
+                          n);
+    while ((more = ebb_proto_next(&reader, &field, err)) > 0) {
+        if (field.number == NAME) {
+            entry.name = field.bytes;
+            entry.name_n = field.n;
+        } else if (field.number == PATH) {
+            entry.path = field.bytes;
+            entry.path_n = field.n;
+        } else if (field.number == LINK_TARGET) {
+            entry.link_target = field.bytes;
+            entry.link_target_n = field.n;
+        } else if (field.number == TYPE) {
+            type = (int32_t)field.value;
+        } else if (field.number == SIZE) {
+            entry.size = (int64_t)field.value;
+        }
+    }
+    if (more < 0)
         return -1;
-    ebb_buf_reset(texts);
-    room = ebb_buf_reserve(texts, n);
-    if (room == NULL)
-        return ebb_buf_check(texts, "an entry", err);
-    read_entry(&entry, bytes, n, room);
+    name_type(&entry, type);
     return fn(context, &entry, err);
 }
 
@@ -99,23 +86,20 @@ int ebb_e2b_filesystem_parse_stat(const char *bytes, size_t n,
                                   ebb_e2b_entry_fn *fn, void *context,
                                   ebb_err *err)
 {
-    const char *at = bytes;
+    ebb_proto_reader reader;
     ebb_proto_field field, entry = { 0 };
-    ebb_buf texts;
-    int failed;
+    int more;
 
-    if (ebb_proto_check(&filesystem__stat_response__descriptor, bytes, n, err) <
-        0)
-        return -1;
-    while (n > 0 && ebb_proto_next(&at, bytes + n, &field))
+    ebb_proto_reader_init(&reader, &filesystem__stat_response__descriptor,
+                          bytes, n);
+    while ((more = ebb_proto_next(&reader, &field, err)) > 0)
         if (field.number == 1)
             entry = field;
+    if (more < 0)
+        return -1;
     if (entry.bytes == NULL)
         return ebb_err_set(err, EBB_PROTOCOL, "the answer has no entry");
-    ebb_buf_init(&texts, 0);
-    failed = deliver(entry.bytes, entry.n, &texts, fn, context, err);
-    ebb_buf_clear(&texts);
-    return failed;
+    return deliver(entry.bytes, entry.n, fn, context, err);
 }
 
 void ebb_e2b_listing_init(ebb_e2b_listing *listing, ebb_e2b_entry_fn *fn,
@@ -123,13 +107,11 @@ void ebb_e2b_listing_init(ebb_e2b_listing *listing, ebb_e2b_entry_fn *fn,
 {
     *listing = (ebb_e2b_listing){ .fn = fn, .context = context };
     ebb_buf_init(&listing->held, ENTRY_BYTES_MAX + 2 * HEAD_BYTES_MAX);
-    ebb_buf_init(&listing->texts, ENTRY_BYTES_MAX);
 }
 
 void ebb_e2b_listing_clear(ebb_e2b_listing *listing)
 {
     ebb_buf_clear(&listing->held);
-    ebb_buf_clear(&listing->texts);
 }
 
 /* Bytes of a varint at p: how many it has, 0 if it is cut, -1 if too long. */
@@ -214,8 +196,8 @@ static int take_field(ebb_e2b_listing *listing, const char *bytes, size_t n,
     if (n - head < length)
         return 0;
     *used = head + (size_t)length;
-    return deliver(bytes + head, (size_t)length, &listing->texts, listing->fn,
-                   listing->context, err);
+    return deliver(bytes + head, (size_t)length, listing->fn, listing->context,
+                   err);
 }
 
 static size_t skipped(ebb_e2b_listing *listing, size_t n)

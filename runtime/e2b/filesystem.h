@@ -13,15 +13,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One entry; strings are borrowed for the call that delivers it. */
+/*
+ * One entry. Its strings are UTF-8 without NUL, are borrowed for the call that
+ * delivers it and have no NUL after them; that of type has.
+ */
 typedef struct ebb_e2b_entry {
     const char *name;
+    size_t name_n;
     const char *path;
+    size_t path_n;
+    const char *link_target; /* NULL: no link */
+    size_t link_target_n;
     const char *type;  /* "file", "directory", "symlink" or "other" */
     bool is_directory; /* also through a link */
     bool is_file;
     int64_t size;
-    const char *link_target; /* NULL: no link */
 } ebb_e2b_entry;
 
 /* Returns -1 with err set to stop. */
@@ -39,7 +45,6 @@ int ebb_e2b_filesystem_parse_stat(const char *bytes, size_t n,
 /* A ListDirResponse as it arrives. */
 typedef struct ebb_e2b_listing {
     ebb_buf held;  /* the field begun so far */
-    ebb_buf texts; /* of the entry that is delivered */
     uint64_t skip; /* bytes of a field nobody asked for */
     ebb_e2b_entry_fn *fn;
     void *context;

@@ -96,8 +96,19 @@ static void a_hostile_listing_is_refused(void **state)
         { "\x0a\xff\xff\xff\xff\x0f", 6 }, /* 4 GiB entry */
         { "\x0b", 1 },                     /* group */
         { "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12 },
-        { "\x0a\x03\x0a\x01\xff", 5 }, /* name not UTF-8 */
-        { "\x0a\x05\x0a\x01", 4 },     /* cut */
+        { "\x0a\x03\x0a\x01\xff", 5 },   /* name not UTF-8 */
+        { "\x0a\x03\x0a\x01\0", 5 },     /* name with NUL */
+        { "\x0a\x02\x08\x01", 4 },       /* name a number */
+        { "\x0a\x03\x12\x01\x01", 5 },   /* type a text */
+        { "\x0a\x05\x52\x03/\xc3(", 7 }, /* link target not UTF-8 */
+        { "\x0a\x03\x4a\x01\x08", 5 },   /* time cut inside */
+        { "\x0a\x03\x0a\x02"
+          "a",
+          5 }, /* name cut inside */
+        { "\x0a\x06\x0a\x01"
+          "a\x52\x01\0",
+          8 },                     /* after a good name */
+        { "\x0a\x05\x0a\x01", 4 }, /* cut */
         { "\x22\x05"
           "ab",
           4 }, /* cut while skipping */

@@ -129,7 +129,8 @@ static int take_entry(void *context, const ebb_e2b_entry *entry, ebb_err *err)
     ebb_buf *all = context;
 
     (void)err;
-    return ebb_buf_printf(all, "%s %s %lld\n", entry->type, entry->path,
+    return ebb_buf_printf(all, "%s %.*s %lld\n", entry->type,
+                          (int)entry->path_n, entry->path,
                           (long long)entry->size);
 }
 

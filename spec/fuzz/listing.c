@@ -9,8 +9,10 @@
 
 static int on_entry(void *context, const ebb_e2b_entry *entry, ebb_err *err)
 {
-    ebb_buf_printf(context, "%s %s %s %" PRId64 " %s\n", entry->name,
+    ebb_buf_printf(context, "%.*s %.*s %s %" PRId64 " %.*s\n",
+                   (int)entry->name_n, entry->name, (int)entry->path_n,
                    entry->path, entry->type, entry->size,
+                   entry->link_target ? (int)entry->link_target_n : 1,
                    entry->link_target ? entry->link_target : "-");
     return ebb_buf_check(context, "what was told", err);
 }

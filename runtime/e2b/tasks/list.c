@@ -40,8 +40,9 @@ static int add_entry(void *context, const ebb_e2b_entry *entry, ebb_err *err)
     if (d->available++ >= d->limit)
         return 0;
     out = ebb_e2b_result_with(ebb_value_object(), "name",
-                              ebb_value_text(entry->name));
-    out = ebb_e2b_result_with(out, "path", ebb_value_text(entry->path));
+                              ebb_value_string(entry->name, entry->name_n));
+    out = ebb_e2b_result_with(out, "path",
+                              ebb_value_string(entry->path, entry->path_n));
     out = ebb_e2b_result_with(out, "type", type_of(d, entry));
     out = ebb_e2b_result_with(out, "size", ebb_value_int(entry->size));
     if (ebb_value_add(d->entries, out) == 0)

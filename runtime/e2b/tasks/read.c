@@ -162,6 +162,21 @@ static void get(reading *r)
 
 /* ---- its size ---- */
 
+/* Its size is the link's own, so that only what it leads to can be told. */
+static int check_link(const reading *r, const ebb_e2b_entry *entry,
+                      ebb_err *err)
+{
+    char *target = ebb_mem_dup_n(entry->link_target, entry->link_target_n);
+    int failed = 0;
+
+    if (target == NULL)
+        failed = ebb_err_set(err, EBB_NO_MEMORY, "target of a link");
+    else if (ebb_e2b_files_is_virtual(target))
+        failed = is_virtual(r->job.subject, r->path, err);
+    ebb_mem_free(target);
+    return failed;
+}
+
 static int check_entry(void *context, const ebb_e2b_entry *entry, ebb_err *err)
 {
     const reading *r = context;
@@ -173,9 +188,7 @@ static int check_entry(void *context, const ebb_e2b_entry *entry, ebb_err *err)
                            "e2b.listFiles",
                            r->job.subject, ebb_place_shown(r->path, shown));
     if (entry->link_target != NULL)
-        return ebb_e2b_files_is_virtual(entry->link_target)
-                   ? is_virtual(r->job.subject, r->path, err)
-                   : 0; /* the size is the link's own */
+        return check_link(r, entry, err);
     if (!entry->is_file)
         return ebb_err_set(err, EBB_INVALID_INPUT, "%s: %s is no regular file",
                            r->job.subject, ebb_place_shown(r->path, shown));
