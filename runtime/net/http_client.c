@@ -123,7 +123,7 @@ static bool tell_body(ebb_http_call *call)
 /* Calls back for all that was recorded; the call may be freed by this. */
 static void deliver(ebb_http_call *call)
 {
-    if (call->handed == call->body_n)
+    if (call->body.handed == call->body.n)
         ebb_http_idle_uncork(call);
     if (call->sent_ms >= 0 && !call->sent_passed) {
         call->sent_passed = true;

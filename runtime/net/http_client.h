@@ -29,6 +29,12 @@ typedef struct ebb_http_header {
     const char *value;
 } ebb_http_header;
 
+/* A part of a request's body; of no bytes, it says nothing. */
+typedef struct ebb_http_piece {
+    const char *bytes;
+    size_t n;
+} ebb_http_piece;
+
 /* Zero means the default in parentheses. */
 typedef struct ebb_http_limits {
     int64_t connect_ms;    /* name, connect and TLS (10,000) */
@@ -45,6 +51,10 @@ typedef struct ebb_http_request {
     size_t headers_count;
     const char *body; /* NULL: no body (a POST then has Content-Length: 0) */
     size_t body_n;
+    /* Instead of body, what is large: not copied, it stays until on_done or
+     * ebb_http_cancel. */
+    const ebb_http_piece *pieces;
+    size_t pieces_count;
     /*
      * Sent once: the body comes from a read callback of fixed size without a
      * way to rewind, so libcurl re-sends only while no byte of it was read.
@@ -83,9 +93,9 @@ ebb_http_client *ebb_http_client_new(ebb_loop *loop, ebb_err *err);
 void ebb_http_client_free(ebb_http_client *client);
 
 /*
- * Starts a call; everything in request is copied. The call is freed by the
- * client after on_done has returned, or by ebb_http_cancel. NULL with
- * EBB_INVALID_INPUT (no HTTP URL, a broken header) or EBB_NO_MEMORY.
+ * Starts a call; everything in request but the pieces is copied. The call is
+ * freed by the client after on_done has returned, or by ebb_http_cancel. NULL
+ * with EBB_INVALID_INPUT (no HTTP URL, a broken header) or EBB_NO_MEMORY.
  */
 ebb_http_call *ebb_http_start(ebb_http_client *client,
                               const ebb_http_request *request, ebb_err *err);

@@ -81,11 +81,11 @@ void ebb_http_again_note(ebb_http_call *call, int fd)
 bool ebb_http_again(ebb_http_call *call)
 {
     if (call->again || call->head.bytes > 0 ||
-        (call->handed > 0 && !call->unseen))
+        (call->body.handed > 0 && !call->unseen))
         return false;
     ebb_http_call_stop(call);
     call->again = true;
-    call->handed = 0;
+    ebb_http_pieces_rewind(&call->body);
     call->connected = call->sent = call->marked = false;
     call->sent_ms = -1;
     call->result = CURLE_OK;

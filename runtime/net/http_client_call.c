@@ -28,7 +28,7 @@ static int on_connected(void *context, char *remote, char *local,
     /* libcurl begins again when a reused connection dies before the answer. It
      * would ask for a rewind only if a byte had reached the socket; one that
      * it has taken is enough for us. */
-    if (call->handed > 0 || (call->once && call->sent))
+    if (call->body.handed > 0 || (call->once && call->sent))
         return CURL_PREREQFUNC_ABORT;
     if (!call->connected && !call->again) {
         curl_easy_getinfo(call->easy, CURLINFO_NUM_CONNECTS, &connects);
@@ -41,7 +41,7 @@ static int on_connected(void *context, char *remote, char *local,
     }
     call->connected = true;
     call->active_ms = now(call);
-    if (call->body_n == 0) {
+    if (call->body.n == 0) {
         call->sent = true;
         call->sent_ms = call->active_ms;
     }
@@ -52,8 +52,7 @@ static int on_connected(void *context, char *remote, char *local,
 static size_t on_read(char *to, size_t size, size_t count, void *context)
 {
     ebb_http_call *call = context;
-    size_t room = size * count;
-    size_t n = call->body_n - call->handed;
+    size_t n;
 
     if (call->before_body != NULL && !call->hold_told) {
         call->hold_due = true;
@@ -61,15 +60,12 @@ static size_t on_read(char *to, size_t size, size_t count, void *context)
     }
     if (call->held)
         return CURL_READFUNC_PAUSE;
-    if (call->handed == 0 && !ebb_http_again_mark(call))
+    if (call->body.handed == 0 && !ebb_http_again_mark(call))
         return CURL_READFUNC_ABORT;
-    if (n > room)
-        n = room;
-    memcpy(to, call->body + call->handed, n);
-    call->handed += n;
+    n = ebb_http_pieces_take(&call->body, to, size * count);
     call->sent = true;
     call->active_ms = now(call);
-    if (call->handed == call->body_n && call->sent_ms < 0) {
+    if (call->body.handed == call->body.n && call->sent_ms < 0) {
         call->sent_ms = call->active_ms;
         ebb_http_call_ready(call);
     }
@@ -147,21 +143,19 @@ static int set_body(ebb_http_call *call, const ebb_http_request *request,
     bool usual = strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 ||
                  strcmp(method, "PATCH") == 0;
 
-    call->body_n = request->body == NULL ? 0 : request->body_n;
+    if (ebb_http_pieces_init(&call->body, request) != 0)
+        return ebb_err_set(err, EBB_NO_MEMORY, "%s", call->where);
     call->held =
-        call->body_n > 0 && request->before_body != NULL && !request->unheld;
-    if (call->body_n > 0) {
+        call->body.n > 0 && request->before_body != NULL && !request->unheld;
+    if (call->body.n > 0) {
         /* From a callback, of fixed size, without seek function: libcurl
          * cannot rewind and so cannot send twice. */
-        call->body = ebb_mem_dup_n(request->body, request->body_n);
-        if (call->body == NULL)
-            return ebb_err_set(err, EBB_NO_MEMORY, "%s", call->where);
-        if (call->body_n <= EBB_HTTP_SMALL_BODY)
+        if (call->body.n <= EBB_HTTP_SMALL_BODY)
             curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE,
                              (long)EBB_HTTP_SMALL_BODY);
         curl_easy_setopt(easy, CURLOPT_POST, 1L);
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                         (curl_off_t)call->body_n);
+                         (curl_off_t)call->body.n);
     } else if (usual) {
         curl_easy_setopt(easy, CURLOPT_POSTFIELDS, "");
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)0);
@@ -170,7 +164,7 @@ static int set_body(ebb_http_call *call, const ebb_http_request *request,
     }
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, method);
     /* Without a body only a fresh connection is never tried twice. */
-    if (request->once && call->body_n == 0)
+    if (request->once && call->body.n == 0)
         curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     return 0;
 }
@@ -328,6 +322,6 @@ void ebb_http_call_free(ebb_http_call *call)
     ebb_http_in_give(call->client, &call->in);
     ebb_http_in_give(call->client, &call->out);
     ebb_mem_free(call->where);
-    ebb_mem_free(call->body);
+    ebb_http_pieces_clear(&call->body);
     ebb_mem_free(call);
 }

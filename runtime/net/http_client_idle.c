@@ -113,7 +113,7 @@ void ebb_http_idle_cork(ebb_http_call *call, int fd)
 {
     int on = 1;
 
-    if (fd >= 0 && call->body_n > 0 &&
+    if (fd >= 0 && call->body.n > 0 &&
         setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on) == 0)
         call->corked = fd;
 }

@@ -7,9 +7,10 @@
  * descriptors that libcurl wants watched; http_client_call.c makes a call of a
  * request and records what libcurl says; http_client_headers.c writes the
  * request's head, http_client_head.c keeps the answer's; http_client_limits.c
- * has the deadlines; http_client_idle.c looks at kept connections,
- * http_client_spare.c what calls leave behind; http_client_again.c begins
- * anew what was not seen; http_client_error.c names what went wrong.
+ * has the deadlines; http_client_pieces.c hands out the request's body;
+ * http_client_idle.c looks at kept connections, http_client_spare.c what calls
+ * leave behind; http_client_again.c begins anew what was not seen;
+ * http_client_error.c names what went wrong.
  */
 
 #include "net/http_client.h"
@@ -73,6 +74,17 @@ typedef struct ebb_http_head {
     bool done;      /* the final head is complete */
 } ebb_http_head;
 
+/* The body of a request, which libcurl takes bit by bit. */
+typedef struct ebb_http_pieces {
+    const ebb_http_piece *list; /* borrowed, or &one */
+    size_t count;
+    size_t n; /* bytes in all */
+    size_t at, within; /* the piece, and the byte of it, that is next */
+    size_t handed; /* bytes that libcurl has taken */
+    ebb_http_piece one;
+    char *copied; /* the bytes of one */
+} ebb_http_pieces;
+
 struct ebb_http_call {
     ebb_http_client *client;
     ebb_http_call *next;
@@ -91,9 +103,7 @@ struct ebb_http_call {
     int no_socket; /* errno of the socket that this process did not get */
 
     /* the request */
-    char *body;
-    size_t body_n;
-    size_t handed; /* bytes of the body that libcurl has taken */
+    ebb_http_pieces body;
     bool once;
     bool connected; /* the head is about to go out, or has */
     bool reused;    /* on a connection of an earlier call, at first */
@@ -176,6 +186,19 @@ int ebb_http_client_close(void *context, curl_socket_t fd);
 ebb_http_call *ebb_http_call_new(ebb_http_client *client,
                                  const ebb_http_request *request, ebb_err *err);
 void ebb_http_call_free(ebb_http_call *call);
+
+/* ---- http_client_pieces.c ---- */
+
+/* The request's body or pieces, or nothing; -1: no memory. */
+int ebb_http_pieces_init(ebb_http_pieces *pieces,
+                         const ebb_http_request *request);
+void ebb_http_pieces_clear(ebb_http_pieces *pieces);
+
+/* Writes the next bytes, at most so many; returns how many. */
+size_t ebb_http_pieces_take(ebb_http_pieces *pieces, char *to, size_t room);
+
+/* Begins at the first byte again. */
+void ebb_http_pieces_rewind(ebb_http_pieces *pieces);
 
 /* ---- http_client_headers.c ---- */
 

@@ -50,7 +50,7 @@ static ends *kept_connection(const bool *corked)
     e->call = (ebb_http_call){ .fd = e->client.fd,
                                .corked = -1,
                                .reused = true,
-                               .body_n = sizeof BODY - 1 };
+                               .body.n = sizeof BODY - 1 };
     if (*corked) {
         ebb_http_idle_cork(&e->call, e->client.fd);
         assert_int_equal(send(e->client.fd, HEAD, HEAD_BYTES, MSG_NOSIGNAL),
@@ -71,7 +71,7 @@ static void hand_over(ends *e)
 {
     assert_true(ebb_http_again_mark(&e->call));
     assert_true(e->call.marked);
-    e->call.handed = sizeof BODY - 1;
+    e->call.body.handed = sizeof BODY - 1;
 }
 
 static void send_body(ends *e)
@@ -180,7 +180,7 @@ static void nothing_is_claimed_about_what_is_not_tcp(void **state)
     e->call.fd = pair[0];
     assert_true(ebb_http_again_mark(&e->call));
     assert_false(e->call.marked);
-    e->call.handed = 1;
+    e->call.body.handed = 1;
     close(pair[1]);
     ebb_http_again_note(&e->call, pair[0]);
     assert_false(e->call.unseen);
