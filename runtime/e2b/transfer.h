@@ -51,6 +51,8 @@ typedef struct ebb_e2b_transfer_config {
     const char *content_type;
     const char *body;
     size_t body_n;
+    const ebb_http_piece *pieces; /* instead of body: as ebb_http_request's */
+    size_t pieces_count;
     const char *user;               /* by Basic, or NULL */
     const ebb_http_header *headers; /* further ones */
     size_t headers_count;

@@ -14,7 +14,6 @@
 #include "base/mem.h"
 #include "e2b/connection.h"
 #include "e2b/files.h"
-#include "e2b/multipart.h"
 #include "e2b/state.h"
 #include "e2b/tasks/fields.h"
 #include "e2b/tasks/tasks.h"
@@ -112,7 +111,7 @@ static int take_files(ebb_e2b_writing *w, ebb_err *err)
         ebb_e2b_file *f = &w->files[i];
         if (take_content(f, ebb_value_at(files, i), err) != 0)
             return -1;
-        w->together = w->together && ebb_e2b_multipart_takes(f->path);
+        w->together = w->together && ebb_e2b_form_takes(f->path);
     }
     return 0;
 }
@@ -140,7 +139,7 @@ static void before_body(void *context)
 }
 
 static void send(ebb_e2b_writing *w, const char *path, const char *content_type,
-                 const char *body, size_t n)
+                 const ebb_http_piece *pieces, size_t n)
 {
     int64_t idle_ms = w->job.e2b->config.transfer_idle_ms;
     ebb_e2b_transfer_config config = {
@@ -149,8 +148,8 @@ static void send(ebb_e2b_writing *w, const char *path, const char *content_type,
         .method = "POST",
         .path = path,
         .content_type = content_type,
-        .body = body != NULL ? body : "",
-        .body_n = n,
+        .pieces = pieces,
+        .pieces_count = n,
         .limits = { .idle_ms = idle_ms },
         .context = w,
         .before_body = before_body,
@@ -168,34 +167,24 @@ static void send(ebb_e2b_writing *w, const char *path, const char *content_type,
         ebb_e2b_job_fail(&w->job, &err, NULL);
 }
 
-static int write_parts(const ebb_e2b_writing *w, ebb_buf *body,
-                       const char *boundary)
-{
-    for (size_t i = w->first; i < w->first + w->asked; i++)
-        if (ebb_e2b_multipart_begin(body, boundary, w->files[i].path) != 0 ||
-            ebb_buf_add(body, w->files[i].bytes, w->files[i].n) != 0)
-            return -1;
-    return ebb_e2b_multipart_end(body, boundary);
-}
-
 /* The files of the request as a form; path is that of the request. */
-static void send_parts(ebb_e2b_writing *w, const char *path)
+static void send_form(ebb_e2b_writing *w, const char *path)
 {
-    char boundary[EBB_E2B_BOUNDARY_BYTES], type[96];
+    ebb_e2b_form *form = &w->form;
     ebb_err err = { 0 };
-    ebb_buf body;
+    char type[96];
 
-    ebb_buf_init(&body, 0);
-    if (ebb_e2b_multipart_boundary(boundary, &err) != 0 ||
-        (write_parts(w, &body, boundary) != 0 &&
-         ebb_buf_check(&body, "files to write", &err) != 0)) {
+    ebb_e2b_form_clear(form);
+    if (ebb_e2b_form_init(form, w->asked, &err) != 0) {
         ebb_e2b_job_fail(&w->job, &err, NULL);
-    } else {
-        snprintf(type, sizeof type, "multipart/form-data; boundary=%s",
-                 boundary);
-        send(w, path, type, body.bytes, body.n);
+        return;
     }
-    ebb_buf_clear(&body);
+    for (size_t i = w->first; i < w->first + w->asked; i++)
+        ebb_e2b_form_add(form, w->files[i].path, w->files[i].bytes,
+                         w->files[i].n);
+    snprintf(type, sizeof type, "multipart/form-data; boundary=%s",
+             form->boundary);
+    send(w, path, type, form->pieces, form->count);
 }
 
 /* envd before 0.5.7 takes no bare bytes; an unknown version is a new one. */
@@ -219,15 +208,17 @@ static void send_next(ebb_e2b_job *job)
 
     w->asked = w->together ? w->count : 1;
     if (w->together) {
-        send_parts(w, "/files");
+        send_form(w, "/files");
         return;
     }
     path = ebb_e2b_files_path(f->path);
     /* An empty body would have no first byte to wait before. */
-    if (f->n > 0 && takes_bytes(job->target.envd_version))
-        send(w, path, "application/octet-stream", f->bytes, f->n);
-    else
-        send_parts(w, path);
+    if (f->n > 0 && takes_bytes(job->target.envd_version)) {
+        w->bytes = (ebb_http_piece){ f->bytes, f->n };
+        send(w, path, "application/octet-stream", &w->bytes, 1);
+    } else {
+        send_form(w, path);
+    }
     ebb_mem_free(path);
 }
 
@@ -279,6 +270,7 @@ static void clear(ebb_e2b_job *job)
     for (size_t i = 0; i < w->count; i++)
         ebb_buf_clear(&w->files[i].decoded);
     ebb_mem_free(w->files);
+    ebb_e2b_form_clear(&w->form);
 }
 
 void ebb_e2b_task_write(ebb_attempt *attempt)

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "e2b/job.h"
+#include "e2b/multipart.h"
 
 /* What is known of a file at the sandbox. */
 typedef enum ebb_e2b_fate {
@@ -28,6 +29,8 @@ typedef struct ebb_e2b_writing {
     ebb_e2b_job job;
     ebb_e2b_file *files;
     size_t count;
+    ebb_e2b_form form;    /* of the request under way, or */
+    ebb_http_piece bytes; /* of its one file */
     size_t first, asked;  /* of files: those of the request under way */
     bool together;        /* all in one request */
     bool sending;         /* the job's transfer is that request */
