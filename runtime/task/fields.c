@@ -85,6 +85,8 @@ static int check_path(const ebb_place *at, const char *text, size_t n,
 {
     size_t name = 0;
 
+    if (n <= NAME_BYTES_MAX)
+        return 0;
     if (n > PATH_BYTES_MAX) {
         ebb_place_wrong(at, err, "a path of %zu bytes, at most %d", n,
                         PATH_BYTES_MAX);
@@ -102,12 +104,16 @@ static int check_path(const ebb_place *at, const char *text, size_t n,
     return 0;
 }
 
+static bool is_blank(const char *text, size_t n)
+{
+    return *text <= ' ' && strspn(text, " \t\r\n\v\f") == n;
+}
+
 /* What the flags say of a string. */
 static int check_text(const ebb_place *at, const ebb_field *field,
                       const char *text, size_t n, ebb_err *err)
 {
-    if ((field->flags & EBB_FIELD_NOT_BLANK) &&
-        strspn(text, " \t\r\n\v\f") == n)
+    if ((field->flags & EBB_FIELD_NOT_BLANK) && is_blank(text, n))
         ebb_place_wrong(at, err, "must not be blank");
     else if ((field->flags & EBB_FIELD_NO_NUL) && memchr(text, '\0', n) != NULL)
         ebb_place_wrong(at, err, "must not hold a NUL byte");
@@ -347,21 +353,28 @@ static ebb_value *check_object(const ebb_place *at, const ebb_field *fields,
                                ebb_err *err)
 {
     ebb_type type = ebb_value_type(input);
+    size_t given = 0;
     ebb_value *out;
 
     if (type == EBB_ARRAY && ebb_value_size(input) == 0)
         input = NULL; /* Lua's {} says neither list nor map. */
     else if (type != EBB_OBJECT)
         return ebb_place_wrong(at, err, "expected map, got %s", got(input));
-    if (check_names(at, fields, count, input, err) != 0)
-        return NULL;
     out = made(ebb_value_object(), err);
-    for (size_t i = 0; out != NULL && i < count; i++)
-        if (set_field(at, &fields[i], ebb_value_find(input, fields[i].name),
-                      out, err) != 0) {
-            ebb_value_free(out);
-            out = NULL;
-        }
+    for (size_t i = 0; out != NULL && i < count; i++) {
+        const ebb_value *value = ebb_value_find(input, fields[i].name);
+        given += value != NULL;
+        if (set_field(at, &fields[i], value, out, err) == 0)
+            continue;
+        ebb_value_free(out);
+        out = NULL;
+    }
+    /* A name that is unknown explains more than a field that is wrong. */
+    if ((out == NULL || given < ebb_value_size(input)) &&
+        check_names(at, fields, count, input, err) != 0) {
+        ebb_value_free(out);
+        out = NULL;
+    }
     return out;
 }
 
