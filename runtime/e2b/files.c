@@ -30,47 +30,49 @@ static bool is(const char *name, size_t n, const char *text)
     return strlen(text) == n && memcmp(name, text, n) == 0;
 }
 
-/* The next name of a path that means something: a leading ~ is the home, where
- * a relative path begins anyway. */
-static size_t next_step(const char **path, bool first)
+/* From where a name may begin to the next one that means something. */
+static const char *next_step(const char *path)
 {
-    size_t n;
+    while (*path == '/' ||
+           (*path == '.' && (path[1] == '/' || path[1] == '\0')))
+        path++;
+    return path;
+}
 
-    if (first && (*path)[0] == '~' && ((*path)[1] == '/' || (*path)[1] == '\0'))
-        *path += 1;
-    while ((n = next_name(path)) > 0 && is(*path, n, "."))
-        *path += n;
-    return n;
+/* A leading ~ is the home, where a relative path begins anyway. */
+static const char *first_step(const char *path)
+{
+    if (*path == '~' && (path[1] == '/' || path[1] == '\0'))
+        path++;
+    return next_step(path);
 }
 
 bool ebb_e2b_files_same(const char *a, const char *b)
 {
-    bool same = (*a == '/') == (*b == '/'), first = true;
-    size_t n = 1, m = 1;
-
-    while (same && n > 0) {
-        n = next_step(&a, first);
-        m = next_step(&b, first);
-        same = n == m && memcmp(a, b, n) == 0;
-        a += n;
-        b += m;
-        first = false;
+    if ((*a == '/') != (*b == '/'))
+        return false;
+    a = first_step(a);
+    b = first_step(b);
+    while (*a != '\0' && *b != '\0') {
+        size_t n = strcspn(a, "/");
+        if (strcspn(b, "/") != n || memcmp(a, b, n) != 0)
+            return false;
+        a = next_step(a + n);
+        b = next_step(b + n);
     }
-    return same;
+    return *a == *b;
 }
 
-/* FNV-1a over what ebb_e2b_files_same compares. */
 uint64_t ebb_e2b_files_mark(const char *path)
 {
-    uint64_t mark = UINT64_C(0xcbf29ce484222325) ^ (*path == '/');
-    bool first = true;
-    size_t n;
+    uint64_t mark = *path == '/';
 
-    while ((n = next_step(&path, first)) > 0) {
-        for (const char *end = path + n; path < end; path++)
-            mark = (mark ^ (unsigned char)*path) * UINT64_C(0x100000001b3);
-        mark = (mark ^ '/') * UINT64_C(0x100000001b3);
-        first = false;
+    path = first_step(path);
+    while (*path != '\0') {
+        for (; *path != '/' && *path != '\0'; path++)
+            mark = mark * 31 + (unsigned char)*path;
+        mark = mark * 31 + '/';
+        path = next_step(path);
     }
     return mark;
 }

@@ -18,6 +18,8 @@
 #include "e2b/tasks/fields.h"
 #include "e2b/tasks/tasks.h"
 
+#define PATH_SLOTS 256
+
 /* ---- what is to be written, before anything is sent ---- */
 
 static bool is_base64(const ebb_value *entry)
@@ -40,21 +42,31 @@ static const char *path_at(const ebb_value *files, size_t index)
     return ebb_value_find_string(ebb_value_at(files, index), "path");
 }
 
-/* marks are those of the paths before this one, and then its own, too; the
- * fields have bounded how many there are. */
-static int check_twice(const ebb_value *files, size_t index,
-                       uint64_t marks[EBB_E2B_WRITE_MAX], ebb_err *err)
+/* The paths so far: an open hash table by their marks. */
+typedef struct paths {
+    uint64_t marks[EBB_E2B_WRITE_MAX];
+    unsigned char slots[PATH_SLOTS]; /* of a path, its index + 1; 0: free */
+} paths;
+
+_Static_assert(EBB_E2B_WRITE_MAX < PATH_SLOTS, "there is always a free slot");
+
+/* The fields have bounded how many there are. */
+static int check_twice(const ebb_value *files, size_t index, paths *seen,
+                       ebb_err *err)
 {
     const char *path = path_at(files, index);
+    uint64_t mark = ebb_e2b_files_mark(path);
+    size_t at = mark % PATH_SLOTS, other;
 
-    marks[index] = ebb_e2b_files_mark(path);
-    for (size_t i = 0; i < index; i++)
-        if (marks[i] == marks[index] &&
-            ebb_e2b_files_same(path_at(files, i), path))
+    for (; (other = seen->slots[at]) > 0; at = (at + 1) % PATH_SLOTS)
+        if (seen->marks[other - 1] == mark &&
+            ebb_e2b_files_same(path_at(files, other - 1), path))
             return ebb_err_set(err, EBB_INVALID_INPUT,
                                "e2b.writeFiles: files[%zu].path: the same as "
                                "files[%zu].path",
-                               index + 1, i + 1);
+                               index + 1, other);
+    seen->marks[index] = mark;
+    seen->slots[at] = (unsigned char)(index + 1);
     return 0;
 }
 
@@ -62,17 +74,18 @@ int ebb_e2b_check_write(const ebb_value *input, ebb_err *err)
 {
     const ebb_value *files = ebb_value_find(input, "files");
     int64_t max = ebb_value_find_int(input, "maxTotalBytes", 0);
-    uint64_t marks[EBB_E2B_WRITE_MAX];
+    size_t count = ebb_value_size(files);
+    paths seen = { .slots = { 0 } };
     long long total = 0, bytes;
 
-    for (size_t i = 0; i < ebb_value_size(files); i++) {
+    for (size_t i = 0; i < count; i++) {
         bytes = content_bytes(ebb_value_at(files, i));
         if (bytes < 0)
             return ebb_err_set(err, EBB_INVALID_INPUT,
                                "e2b.writeFiles: files[%zu].content: not "
                                "canonical base64 (standard alphabet, padded)",
                                i + 1);
-        if (check_twice(files, i, marks, err) != 0)
+        if (check_twice(files, i, &seen, err) != 0)
             return -1;
         total += bytes;
     }
