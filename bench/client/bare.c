@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bare CASE N: the least that a C program on libcurl does for the exchanges
- * of ebb's tasks, and the baseline of the bench: one kept handle, requests
- * made before, no JSON parser, no check, no limit; answers are walked over and
- * counted.
+ * bare CASE N: the least that a C program on libcurl does for the exchanges of
+ * ebb's tasks, and the baseline of the bench: one kept handle, no parser, no
+ * check, no limit. The same requests with the same fields; the body of an
+ * answer is kept in a buffer that grows and stays, as by any program that wants
+ * it; a stream is walked over and its output kept up to KEPT_BYTES.
  */
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -14,10 +15,12 @@
 #include "driver.h"
 
 #define BODY_BYTES  (160 * 1024)
+#define ROOM_BYTES  4096  /* of an answer, at first */
 #define KEPT_BYTES  65536 /* of output, as ebb is told to keep */
 #define HELD_BYTES  (128 * 1024)
 #define CALLS_MAX   1000
 #define WRITE_FILES 100
+#define BOUNDARY    "0123456789abcdef0123456789abcdef"
 
 typedef struct call {
     CURL *easy;
@@ -27,11 +30,13 @@ typedef struct call {
     size_t held_n;
     char kept[KEPT_BYTES];
     size_t output; /* bytes of it in all */
+    char *answer;  /* the body of one that is no stream */
+    size_t answer_n, answer_room;
 } call;
 
 static char body[BODY_BYTES];
 static size_t body_n;
-static struct curl_slist *control, *unary, *stream, *file, *form;
+static struct curl_slist *control, *unary, *stream, *file, *form, *code;
 
 static void die(const char *what)
 {
@@ -78,6 +83,22 @@ static size_t take_envelopes(call *c, const unsigned char *p, size_t n)
     return at;
 }
 
+static void keep(call *c, const char *bytes, size_t n)
+{
+    size_t room = c->answer_room;
+
+    while (room < c->answer_n + n)
+        room = room == 0 ? ROOM_BYTES : room * 2;
+    if (room > c->answer_room) {
+        c->answer = realloc(c->answer, room);
+        c->answer_room = room;
+    }
+    if (c->answer == NULL)
+        die("memory");
+    memcpy(c->answer + c->answer_n, bytes, n);
+    c->answer_n += n;
+}
+
 static size_t on_write(char *bytes, size_t size, size_t count, void *context)
 {
     call *c = context;
@@ -85,7 +106,7 @@ static size_t on_write(char *bytes, size_t size, size_t count, void *context)
     const unsigned char *p = (const unsigned char *)bytes;
 
     if (!c->is_stream) {
-        c->output += n;
+        keep(c, bytes, n);
         return n;
     }
     if (c->held_n > 0) {
@@ -132,6 +153,7 @@ static void prepare(call *c, const char *base, const char *path,
     c->ended = false;
     c->held_n = 0;
     c->output = 0;
+    c->answer_n = 0;
 }
 
 static void check(const call *c, CURLcode result)
@@ -186,7 +208,7 @@ static void write_form(void)
     for (int i = 0; i < WRITE_FILES; i++) {
         body_n += (size_t)sprintf(
             body + body_n,
-            "--BOUND\r\nContent-Disposition: form-data; name=\"file\"; "
+            "--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"file\"; "
             "filename=\"/home/user/f%d\"\r\nContent-Type: "
             "application/octet-stream\r\n\r\n",
             i);
@@ -194,40 +216,53 @@ static void write_form(void)
         body_n += 1024;
         body_n += (size_t)sprintf(body + body_n, "\r\n");
     }
-    body_n += (size_t)sprintf(body + body_n, "--BOUND--\r\n");
+    body_n += (size_t)sprintf(body + body_n, "--" BOUNDARY "--\r\n");
 }
 
-static struct curl_slist *headers(const char *first, const char *type)
+/* Of a request to a port of the sandbox. */
+static struct curl_slist *headers(const char *type, const char *port)
 {
     struct curl_slist *list = curl_slist_append(NULL, "Expect:");
 
-    list = curl_slist_append(list, first);
     list = curl_slist_append(list, "User-Agent: bare");
     if (type != NULL)
         list = curl_slist_append(list, type);
-    if (first[0] == 'X')
-        return list;
-    list = curl_slist_append(list, "E2b-Sandbox-Port: 49983");
-    list = curl_slist_append(list, "X-Access-Token: token");
-    return curl_slist_append(list, "Connect-Protocol-Version: 1");
+    list = curl_slist_append(list, "E2b-Sandbox-Id: " BENCH_SANDBOX);
+    list = curl_slist_append(list, port);
+    return curl_slist_append(list, "X-Access-Token: token");
 }
 
 static void make_headers(void)
 {
-    const char *box = "E2b-Sandbox-Id: " BENCH_SANDBOX;
+    static const char json[] = "Content-Type: application/json";
+    static const char version[] = "Connect-Protocol-Version: 1";
+    static const char port[] = "E2b-Sandbox-Port: 49983";
+    char key[128];
 
-    control = headers("X-API-Key: key", "Content-Type: application/json");
-    unary = headers(box, "Content-Type: application/proto");
-    stream = headers(box, "Content-Type: application/connect+proto");
+    snprintf(key, sizeof key, "X-API-Key: %s", getenv("E2B_API_KEY"));
+    control = curl_slist_append(curl_slist_append(NULL, key), json);
+    control = curl_slist_append(control, "User-Agent: bare");
+    code = headers(json, "E2b-Sandbox-Port: 49999");
+    unary = headers("Content-Type: application/proto", port);
+    unary = curl_slist_append(unary, version);
+    stream = headers("Content-Type: application/connect+proto", port);
+    stream = curl_slist_append(stream, version);
     stream = curl_slist_append(stream, "Keepalive-Ping-Interval: 50");
     stream = curl_slist_append(stream, "Connect-Timeout-Ms: 60000");
-    file = headers(box, NULL);
-    form = headers(box, "Content-Type: multipart/form-data; boundary=BOUND");
+    file = headers(NULL, port);
+    form =
+        headers("Content-Type: multipart/form-data; boundary=" BOUNDARY, port);
 }
 
 /* ---- the cases ---- */
 
 static const char *api, *box_url;
+
+static void sandbox_connect(call *c)
+{
+    write_text("{\"timeout\":300}");
+    perform(c, api, "/v2/sandboxes/" BENCH_SANDBOX "/connect", control);
+}
 
 static void command(call *c, const char *text)
 {
@@ -249,6 +284,9 @@ static void once(call *c, const char *name)
 {
     if (strcmp(name, "kept") == 0) {
         command(c, "true");
+    } else if (strcmp(name, "task") == 0) {
+        sandbox_connect(c);
+        command(c, "true");
     } else if (strcmp(name, "read") == 0) {
         body_n = put_field(body, 1, "/home/user/f", 12);
         perform(c, box_url, "/filesystem.Filesystem/Stat", unary);
@@ -256,10 +294,12 @@ static void once(call *c, const char *name)
         perform(c, box_url, "/files?path=%2Fhome%2Fuser%2Ff", file);
     } else if (strcmp(name, "list") == 0) {
         body_n = put_field(body, 1, "/home/user", 10);
+        body[body_n++] = 2 << 3; /* depth: 1 */
+        body[body_n++] = 1;
         perform(c, box_url, "/filesystem.Filesystem/ListDir", unary);
     } else if (strcmp(name, "code") == 0) {
         write_text("{\"code\":\"1+1\",\"language\":\"python\"}");
-        perform(c, box_url, "/execute", control);
+        perform(c, box_url, "/execute", code);
     } else if (strcmp(name, "write") == 0) {
         write_form();
         perform(c, box_url, "/files", form);
@@ -307,13 +347,13 @@ int main(int argc, char **argv)
 
     api = getenv("E2B_API_URL");
     box_url = getenv("E2B_SANDBOX_URL");
-    if (api == NULL || box_url == NULL || n > (1L << 30))
-        die("E2B_API_URL and E2B_SANDBOX_URL");
+    if (api == NULL || box_url == NULL || getenv("E2B_API_KEY") == NULL ||
+        n > (1L << 30))
+        die("E2B_API_KEY, E2B_API_URL and E2B_SANDBOX_URL");
     curl_global_init(CURL_GLOBAL_DEFAULT);
     make_headers();
     init(&c);
-    write_text("{\"timeout\":300}");
-    perform(&c, api, "/v2/sandboxes/" BENCH_SANDBOX "/connect", control);
+    sandbox_connect(&c);
     command(&c, "true");
     mark = bench_now();
     if (strcmp(name, "conc") == 0)
