@@ -7,13 +7,37 @@
 # loop that only counts bytes does not have: to make the result of values, and
 # to parse the answer. The SDKs are those of spec/peers; one that cannot be
 # installed is skipped by name.
+#
+# BENCH_PIN says where they run. apart, the default: the server has one CPU and
+# whichever client is measured another, as a server on another machine would
+# leave it; each request then wakes another CPU, which all pay alike. same: one
+# CPU for both, where waking costs next to nothing, so that what a client does
+# itself weighs more. none: as the scheduler likes, now the one, now the other.
+# The threads of an SDK share the one CPU, which is no handicap: CPU time is
+# measured, not how soon it is over.
 set -u
 build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
 # shellcheck disable=SC1091
 . "$here/../../spec/peers/install.sh" "$build"
 
-exec {port}< <(exec "$build/bench/client/server")
+mapfile -t cpus < <(taskset -pc $$ | sed 's/.*: //' | tr , '\n' |
+    while IFS=- read -r first last; do seq "$first" "${last:-$first}"; done)
+# The first and the last are seldom two halves of one core.
+server_cpu=${cpus[0]} client_cpu=${cpus[-1]}
+case ${BENCH_PIN:-apart} in
+none) server_cpu=$(IFS=,; echo "${cpus[*]}") client_cpu=$server_cpu ;;
+same) client_cpu=$server_cpu ;;
+apart) ;;
+*)
+    echo "BENCH_PIN=$BENCH_PIN: none, apart or same" >&2
+    exit 2
+    ;;
+esac
+echo "server on CPU $server_cpu, clients on CPU $client_cpu"
+[ ${#cpus[@]} -gt 1 ] || echo "there is only one CPU: they cannot be apart"
+
+exec {port}< <(exec taskset -c "$server_cpu" "$build/bench/client/server")
 server=$!
 trap 'kill "$server"' EXIT
 read -r number <&"$port"
@@ -38,4 +62,5 @@ if python_environment; then
 else
     echo "SDK for Python: skipped, it could not be installed here"
 fi
-lua5.4 "$here/compare.lua" "$build/bench/client/measure" "${clients[@]}"
+taskset -c "$client_cpu" \
+    lua5.4 "$here/compare.lua" "$build/bench/client/measure" "${clients[@]}"
