@@ -16,8 +16,11 @@ for i = 1, 100 do
   files[i] = { path = "/home/user/f" .. i, content = ("x"):rep(1024) }
 end
 
+local function command_true() command("true") end
+
 local cases = {
-  kept = function() command("true") end,
+  task = command_true,
+  kept = command_true,
   read = function() e2b.readFile { sandboxId = id, path = "/home/user/f" } end,
   write = function() e2b.writeFiles { sandboxId = id, files = files } end,
   code = function() e2b.runCode { sandboxId = id, code = "1+1" } end,

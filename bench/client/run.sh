@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: MIT
 # run.sh BUILD: what a task costs the client, in CPU and memory: ebb from C and
 # from Lua beside a bare libcurl loop and the official SDKs, all against one
-# fake E2B in one run, each figure with its goal. "its result" and "its JSON"
-# are no clients: they are what parts of ebb from C cost by themselves, which a
-# loop that only counts bytes does not have: to make the result of values, and
-# to parse the answer. The SDKs are those of spec/peers; one that cannot be
-# installed is skipped by name.
+# fake E2B in one run, each figure with its goal. The SDKs are those of
+# spec/peers; one that cannot be installed is skipped by name.
 #
 # BENCH_PIN says where they run. apart, the default: the server has one CPU and
 # whichever client is measured another, as a server on another machine would
@@ -48,8 +45,6 @@ ulimit -n 4096 2> /dev/null
 
 clients=("bare libcurl=$build/bench/client/bare"
     "ebb from C=$build/bench/client/ebb"
-    "its result=$build/bench/client/ebb result"
-    "its JSON=$build/bench/client/ebb json"
     "ebb run=$build/ebb run $here/ebb.lua")
 if find_node && node_packages; then
     cp "$here/sdk.mjs" "$peers/js/bench.mjs"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// sdk.mjs CASE N: the official JavaScript SDK, as its documentation uses it.
+// sdk.mjs CASE N: the official JavaScript SDK, as its documentation uses it. A
+// task is given the sandbox's id alone, so each connects; "kept" and the long
+// outputs keep the Sandbox.
 import { readFileSync } from 'node:fs'
 import { Sandbox } from '@e2b/code-interpreter'
 
@@ -8,7 +10,8 @@ const n = Number(count)
 const status = () => readFileSync('/proc/self/status', 'utf8')
 const kb = (what) => RegExp(`${what}:\\s+(\\d+)`).exec(status())[1]
 
-const box = await Sandbox.connect('ibench00000000000000')
+const connect = () => Sandbox.connect('ibench00000000000000')
+const box = await connect()
 const files = Array.from({ length: 100 }, (_, i) => (
   { path: `/home/user/f${i}`, data: 'x'.repeat(1024) }))
 const command = (text) => box.commands.run(text)
@@ -17,11 +20,12 @@ const output = async (frame) => {
   if (run.stdout.length !== n) throw new Error('output')
 }
 const once = {
+  task: async () => (await connect()).commands.run('true'),
   kept: () => command('true'),
-  read: () => box.files.read('/home/user/f'),
-  write: () => box.files.write(files),
-  list: () => box.files.list('/home/user'),
-  code: () => box.runCode('1+1'),
+  read: async () => (await connect()).files.read('/home/user/f'),
+  write: async () => (await connect()).files.write(files),
+  list: async () => (await connect()).files.list('/home/user'),
+  code: async () => (await connect()).runCode('1+1'),
 }
 
 await command('true')
@@ -32,7 +36,7 @@ if (name === 'out') await output(32768)
 else if (name === 'frames') await output(16)
 else if (name === 'conc') {
   await Promise.all(Array.from({ length: n },
-    () => command('true # hold=200')))
+    async () => (await connect()).commands.run('true # hold=200')))
 } else if (once[name]) {
   for (let i = 0; i < n; i++) await once[name]()
 }

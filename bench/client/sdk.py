@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""sdk.py CASE N: the official Python SDK, as its documentation uses it."""
+"""sdk.py CASE N: the official Python SDK, as its documentation uses it.
+
+A task is given the sandbox's id alone, so each connects; "kept" and the long
+outputs keep the Sandbox.
+"""
 import re
 import sys
 import time
@@ -15,7 +19,11 @@ def kb(what):
         return re.search(what + r":\s+(\d+)", status.read()).group(1)
 
 
-box = Sandbox.connect("ibench00000000000000")
+def connect():
+    return Sandbox.connect("ibench00000000000000")
+
+
+box = connect()
 files = [{"path": f"/home/user/f{i}", "data": "x" * 1024} for i in range(100)]
 
 
@@ -24,12 +32,17 @@ def output(frame):
     assert len(run.stdout) == n
 
 
+def held(_):
+    return connect().commands.run("true # hold=200")
+
+
 once = {
+    "task": lambda: connect().commands.run("true"),
     "kept": lambda: box.commands.run("true"),
-    "read": lambda: box.files.read("/home/user/f"),
-    "write": lambda: box.files.write_files(files),
-    "list": lambda: box.files.list("/home/user"),
-    "code": lambda: box.run_code("1+1"),
+    "read": lambda: connect().files.read("/home/user/f"),
+    "write": lambda: connect().files.write_files(files),
+    "list": lambda: connect().files.list("/home/user"),
+    "code": lambda: connect().run_code("1+1"),
 }
 
 box.commands.run("true")
@@ -41,7 +54,7 @@ elif name == "frames":
     output(16)
 elif name == "conc":
     with ThreadPoolExecutor(n) as pool:
-        list(pool.map(lambda _: box.commands.run("true # hold=200"), range(n)))
+        list(pool.map(held, range(n)))
 elif name in once:
     for _ in range(n):
         once[name]()
