@@ -224,39 +224,49 @@ static bool is_loopback(const char *host)
            strncmp(host, "127.", 4) == 0 || strcmp(host, "[::1]") == 0;
 }
 
-/* Checks the URL here, so that a bad one is an error of start. */
+/* The path and query stay out of messages: they may hold secrets. */
+static int set_where(ebb_http_call *call, const char *method, const char *host,
+                     ebb_err *err)
+{
+    call->where = ebb_mem_alloc(strlen(method) + strlen(host) + 2);
+    if (call->where == NULL)
+        return ebb_err_set(err, EBB_NO_MEMORY, "HTTP request");
+    stpcpy(stpcpy(stpcpy(call->where, method), " "), host);
+    return 0;
+}
+
+/*
+ * Parses the URL here, so that a bad one is an error of start; libcurl takes
+ * the parts, and the text for its own messages.
+ */
 static int set_url(ebb_http_call *call, const ebb_http_request *request,
                    ebb_err *err)
 {
-    CURLU *url = curl_url();
     char *host = NULL;
     char *scheme = NULL;
     int status = -1;
 
-    if (url == NULL ||
-        curl_url_set(url, CURLUPART_URL, request->url, CURLU_PATH_AS_IS) !=
-            CURLUE_OK ||
-        curl_url_get(url, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
-        curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
+    call->url = curl_url();
+    if (call->url == NULL ||
+        curl_url_set(call->url, CURLUPART_URL, request->url,
+                     CURLU_PATH_AS_IS) != CURLUE_OK ||
+        curl_url_get(call->url, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
+        curl_url_get(call->url, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
         strncmp(scheme, "http", 4) != 0) {
         ebb_err_set(err, EBB_INVALID_INPUT, "'%s' is not an HTTP URL",
                     request->url);
         goto done;
     }
-    /* The path and query stay out of messages: they may hold secrets. */
-    call->where = ebb_mem_printf("%s %s", request->method, host);
-    if (call->where == NULL) {
-        ebb_err_set(err, EBB_NO_MEMORY, "HTTP request");
+    if (set_where(call, request->method, host, err) != 0)
         goto done;
-    }
     if (request->socket_path != NULL || is_loopback(host))
         curl_easy_setopt(call->easy, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(call->easy, CURLOPT_URL, request->url);
+    curl_easy_setopt(call->easy, CURLOPT_CURLU, call->url);
     status = 0;
 done:
     curl_free(host);
     curl_free(scheme);
-    curl_url_cleanup(url);
     return status;
 }
 
@@ -316,6 +326,7 @@ ebb_http_call *ebb_http_call_new(ebb_http_client *client,
 void ebb_http_call_free(ebb_http_call *call)
 {
     ebb_http_easy_give(call->client, call->easy, call->whole);
+    curl_url_cleanup(call->url);
     ebb_mem_free(call->headers);
     ebb_loop_timer_free(call->timer);
     ebb_http_head_clear(&call->head);

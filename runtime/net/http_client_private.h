@@ -97,6 +97,7 @@ struct ebb_http_call {
     int fd; /* its socket, as far as is known; -1 */
     int corked; /* its socket while its head is held back; -1 */
     CURL *easy;
+    CURLU *url;                 /* libcurl's while the call lives */
     struct curl_slist *headers; /* one block */
     char *where; /* for messages: method and host */
     char curl_msg[CURL_ERROR_SIZE];
