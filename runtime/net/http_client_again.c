@@ -86,7 +86,7 @@ bool ebb_http_again(ebb_http_call *call)
     ebb_http_call_stop(call);
     call->again = true;
     ebb_http_pieces_rewind(&call->body);
-    call->connected = call->sent = call->marked = false;
+    call->connected = call->sent = call->marked = call->is_known = false;
     call->sent_ms = -1;
     call->result = CURLE_OK;
     call->curl_msg[0] = '\0';

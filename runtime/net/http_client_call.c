@@ -34,6 +34,7 @@ static int on_connected(void *context, char *remote, char *local,
         curl_easy_getinfo(call->easy, CURLINFO_NUM_CONNECTS, &connects);
         call->reused = connects == 0;
         fd = call->reused ? ebb_http_idle_find(call->client, &ends) : -1;
+        call->is_known = fd >= 0;
         call->fd = fd; /* the body may go out before libcurl watches it */
         if (!ebb_http_idle_is_quiet(fd))
             return CURL_PREREQFUNC_ABORT;

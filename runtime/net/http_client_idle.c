@@ -5,96 +5,99 @@
  * which bytes have come that nobody asked for, such as the 408 of a server
  * that is about to close, and would read them as the next answer. libcurl
  * does not say which descriptor a request is about to use, but its two ends,
- * so the descriptors of idle connections are remembered and looked through.
- * The port alone is not enough: the kernel gives one to several connections
- * if they lead to different places.
+ * so those of each connection that has carried a call are remembered until it
+ * is closed. The port alone is not enough: the kernel gives one to several
+ * connections if they lead to different places.
  */
 
 #include "net/http_client_private.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 
-void ebb_http_idle_note(ebb_http_call *call)
+/* Its own place, a free one, or that of the oldest. */
+static ebb_http_idle *place_of(ebb_http_client *client, int fd)
 {
-    ebb_http_client *client = call->client;
-    curl_socket_t fd = CURL_SOCKET_BAD;
     ebb_http_idle *at = &client->idle[client->idle_next];
-    long port = 0;
 
-    curl_easy_getinfo(call->easy, CURLINFO_ACTIVESOCKET, &fd);
-    curl_easy_getinfo(call->easy, CURLINFO_LOCAL_PORT, &port);
-    if (fd == CURL_SOCKET_BAD || port <= 0)
-        return; /* closed, or a Unix socket */
     for (size_t i = 0; i < EBB_HTTP_IDLE_MAX; i++)
-        if (client->idle[i].port != 0 && client->idle[i].fd == fd)
-            at = &client->idle[i];
-    if (at == &client->idle[client->idle_next])
-        client->idle_next = (client->idle_next + 1) % EBB_HTTP_IDLE_MAX;
-    *at = (ebb_http_idle){ (int)port, fd };
+        if (client->idle[i].local_port != 0 && client->idle[i].fd == fd)
+            return &client->idle[i];
+    client->idle_next = (client->idle_next + 1) % EBB_HTTP_IDLE_MAX;
+    return at;
 }
 
-/* One end of a connection, as getsockname and getpeername say it. */
-typedef union end {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-} end;
-
-static bool has_address(const end *at, const char *address)
+void ebb_http_idle_add(ebb_http_client *client, int fd,
+                       const ebb_http_ends *ends)
 {
-    bool is_v6 = at->any.sa_family == AF_INET6;
-    const void *bytes = is_v6 ? (const void *)&at->v6.sin6_addr
-                              : (const void *)&at->v4.sin_addr;
-    struct in6_addr other;
+    ebb_http_idle *at;
 
-    if (!is_v6 && at->any.sa_family != AF_INET)
-        return false;
-    return inet_pton(at->any.sa_family, address, &other) == 1 &&
-           memcmp(bytes, &other, is_v6 ? 16 : 4) == 0;
+    if (strlen(ends->local) >= EBB_HTTP_ADDRESS_BYTES ||
+        strlen(ends->remote) >= EBB_HTTP_ADDRESS_BYTES)
+        return;
+    at = place_of(client, fd);
+    at->fd = fd;
+    at->local_port = ends->local_port;
+    at->remote_port = ends->remote_port;
+    strcpy(at->local, ends->local);
+    strcpy(at->remote, ends->remote);
+}
+
+void ebb_http_idle_del(ebb_http_client *client, int fd)
+{
+    for (size_t i = 0; i < EBB_HTTP_IDLE_MAX; i++)
+        if (client->idle[i].fd == fd)
+            client->idle[i].local_port = 0;
+}
+
+void ebb_http_idle_note(ebb_http_call *call)
+{
+    curl_socket_t fd = CURL_SOCKET_BAD;
+    char *local = NULL, *remote = NULL;
+    long local_port = 0, remote_port = 0;
+
+    if (call->is_known)
+        return;
+    curl_easy_getinfo(call->easy, CURLINFO_ACTIVESOCKET, &fd);
+    curl_easy_getinfo(call->easy, CURLINFO_LOCAL_IP, &local);
+    curl_easy_getinfo(call->easy, CURLINFO_LOCAL_PORT, &local_port);
+    curl_easy_getinfo(call->easy, CURLINFO_PRIMARY_IP, &remote);
+    curl_easy_getinfo(call->easy, CURLINFO_PRIMARY_PORT, &remote_port);
+    if (fd != CURL_SOCKET_BAD && local_port > 0) /* no Unix socket */
+        ebb_http_idle_add(call->client, fd,
+                          &(ebb_http_ends){ local, remote, (int)local_port,
+                                            (int)remote_port });
 }
 
 /*
- * The remote port if fd has these ends but for that; -1: no, such as when it
- * was closed meanwhile and its number given to another.
+ * Of several that differ in the remote port alone it is the one with that
+ * port. None may have it: through a proxy libcurl names the port of the URL.
  */
-static int port_behind(int fd, const ebb_http_ends *ends)
-{
-    end local = { 0 }, remote = { 0 };
-    socklen_t n = sizeof local, m = sizeof remote;
-
-    if (getsockname(fd, &local.any, &n) != 0 ||
-        getpeername(fd, &remote.any, &m) != 0 ||
-        !has_address(&local, ends->local) ||
-        !has_address(&remote, ends->remote) ||
-        ntohs(local.v4.sin_port) != ends->local_port) /* v6: same place */
-        return -1;
-    return ntohs(remote.v4.sin_port);
-}
-
 int ebb_http_idle_find(const ebb_http_client *client, const ebb_http_ends *ends)
 {
-    int found = -1, count = 0;
+    int same = -1, other = -1, same_n = 0, other_n = 0;
 
     for (size_t i = 0; ends->local_port > 0 && i < EBB_HTTP_IDLE_MAX; i++) {
         const ebb_http_idle *idle = &client->idle[i];
-        int port;
 
-        if (idle->port != ends->local_port)
+        if (idle->local_port != ends->local_port ||
+            strcmp(idle->local, ends->local) != 0 ||
+            strcmp(idle->remote, ends->remote) != 0)
             continue;
-        port = port_behind(idle->fd, ends);
-        if (port == ends->remote_port)
-            return idle->fd;
-        if (port >= 0) { /* a proxy's, where libcurl says the URL's */
-            found = idle->fd;
-            count++;
+        if (idle->remote_port == ends->remote_port) {
+            same = idle->fd;
+            same_n++;
+        } else {
+            other = idle->fd;
+            other_n++;
         }
     }
-    return count == 1 ? found : -1;
+    if (same_n > 0)
+        return same_n == 1 ? same : -1;
+    return other_n == 1 ? other : -1;
 }
 
 bool ebb_http_idle_is_quiet(int fd)

@@ -37,8 +37,14 @@
 /* Connections that are kept open without a call. */
 #define EBB_HTTP_IDLE_MAX 64
 
+/* An IP address as text, the NUL counted: libcurl has no longer ones. */
+#define EBB_HTTP_ADDRESS_BYTES 46
+
+/* An open connection that has carried a call; in a call's use or idle. */
 typedef struct ebb_http_idle {
-    int port; /* its own; 0: none */
+    int local_port; /* 0: none */
+    int remote_port;
+    char local[EBB_HTTP_ADDRESS_BYTES], remote[EBB_HTTP_ADDRESS_BYTES];
     int fd;
 } ebb_http_idle;
 
@@ -108,6 +114,7 @@ struct ebb_http_call {
     bool once;
     bool connected; /* the head is about to go out, or has */
     bool reused;    /* on a connection of an earlier call, at first */
+    bool is_known;  /* its connection is among client->idle */
     bool again;     /* begun anew, see http_client_again.c */
     bool unseen;    /* the server cannot have seen a byte of the body */
     bool marked;    /* when the body began, these were the connection's: */
@@ -244,6 +251,11 @@ bool ebb_http_again(ebb_http_call *call);
 
 /* The call is complete: its connection, if it is kept, is idle now. */
 void ebb_http_idle_note(ebb_http_call *call);
+
+/* A connection by its ends, until its descriptor is about to be closed. */
+void ebb_http_idle_add(ebb_http_client *client, int fd,
+                       const ebb_http_ends *ends);
+void ebb_http_idle_del(ebb_http_client *client, int fd);
 
 /* The descriptor of an idle connection by its ends, or -1. */
 int ebb_http_idle_find(const ebb_http_client *client,

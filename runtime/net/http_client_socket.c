@@ -133,6 +133,7 @@ int ebb_http_client_close(void *context, curl_socket_t fd)
         }
     /* Before the number can be another's. */
     free_watch(take_unwatched(client, fd));
+    ebb_http_idle_del(client, fd);
     return close(fd);
 }
 

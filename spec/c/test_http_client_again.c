@@ -216,25 +216,55 @@ static void connections_from_one_port_are_told_apart(void **state)
     for (int i = 0; i < 2; i++) {
         listen_fd[i] = peer_listen(&to[i]);
         fd[i] = connect_from(&from, to[i]);
-        client->idle[i] = (ebb_http_idle){ from, fd[i] };
+        which.local_port = from;
+        which.remote_port = to[i];
+        ebb_http_idle_add(client, fd[i], &which);
     }
-    which.local_port = from;
     for (int i = 0; i < 2; i++) {
         which.remote_port = to[i];
         assert_int_equal(ebb_http_idle_find(client, &which), fd[i]);
     }
     which.remote_port = 1; /* as through a proxy: which of them? */
     assert_int_equal(ebb_http_idle_find(client, &which), -1);
-    client->idle[1].port = 0;
+    ebb_http_idle_del(client, fd[1]);
     assert_int_equal(ebb_http_idle_find(client, &which), fd[0]);
     which.remote = "127.0.0.2";
     assert_int_equal(ebb_http_idle_find(client, &which), -1);
     which.remote = "127.0.0.1";
-    close(fd[0]);
+    which.local = "127.0.0.2";
     assert_int_equal(ebb_http_idle_find(client, &which), -1);
+    which.local = "127.0.0.1";
+    ebb_http_idle_del(client, fd[0]);
+    assert_int_equal(ebb_http_idle_find(client, &which), -1);
+    close(fd[0]);
     close(fd[1]);
     close(listen_fd[0]);
     close(listen_fd[1]);
+    free(client);
+}
+
+static void the_oldest_connection_makes_room(void **state)
+{
+    ebb_http_client *client = calloc(1, sizeof *client);
+    ebb_http_ends which = { .local = "::1", .remote = "::1" };
+    char far[EBB_HTTP_ADDRESS_BYTES + 1];
+
+    (void)state;
+    for (int i = 0; i <= EBB_HTTP_IDLE_MAX; i++) {
+        which.local_port = which.remote_port = i + 1;
+        ebb_http_idle_add(client, i, &which);
+        ebb_http_idle_add(client, i, &which); /* still one */
+        assert_int_equal(ebb_http_idle_find(client, &which), i);
+    }
+    which.local_port = which.remote_port = 1;
+    assert_int_equal(ebb_http_idle_find(client, &which), -1);
+    which.local_port = which.remote_port = 2;
+    assert_int_equal(ebb_http_idle_find(client, &which), 1);
+    memset(far, '1', sizeof far - 1);
+    far[sizeof far - 1] = '\0';
+    which.remote = far; /* longer than any */
+    ebb_http_idle_add(client, 1, &which);
+    assert_int_equal(ebb_http_idle_find(client, &which), -1);
     free(client);
 }
 
@@ -270,6 +300,7 @@ int main(void)
         BOTH(nothing_is_claimed_about_what_is_not_tcp),
         BOTH(an_answer_that_began_is_no_end),
         cmocka_unit_test(connections_from_one_port_are_told_apart),
+        cmocka_unit_test(the_oldest_connection_makes_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
