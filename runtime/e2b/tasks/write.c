@@ -99,15 +99,22 @@ int ebb_e2b_check_write(const ebb_value *input, ebb_err *err)
 
 static int take_content(ebb_e2b_file *f, const ebb_value *entry, ebb_err *err)
 {
-    f->path = ebb_value_find_string(entry, "path");
+    ebb_buf decoded;
+
+    f->name = ebb_value_find(entry, "path");
+    f->path = ebb_value_get_string(f->name, NULL);
     f->bytes = ebb_value_get_string(ebb_value_find(entry, "content"), &f->n);
     if (!is_base64(entry))
         return 0;
-    ebb_buf_init(&f->decoded, 0);
-    if (ebb_base64_parse(&f->decoded, f->bytes, f->n, true) != 0)
+    ebb_buf_init(&decoded, 0);
+    if (ebb_base64_parse(&decoded, f->bytes, f->n, true) == 0) {
+        f->n = decoded.n;
+        f->decoded = ebb_buf_take(&decoded);
+    }
+    ebb_buf_clear(&decoded);
+    f->bytes = f->decoded;
+    if (f->decoded == NULL)
         return ebb_err_set(err, EBB_NO_MEMORY, "contents of a file");
-    f->bytes = f->decoded.bytes;
-    f->n = f->decoded.n;
     return 0;
 }
 
@@ -281,7 +288,7 @@ static void clear(ebb_e2b_job *job)
     ebb_e2b_writing *w = (ebb_e2b_writing *)job;
 
     for (size_t i = 0; i < w->count; i++)
-        ebb_buf_clear(&w->files[i].decoded);
+        ebb_mem_free(w->files[i].decoded);
     ebb_mem_free(w->files);
     ebb_e2b_form_clear(&w->form);
 }

@@ -6,7 +6,6 @@
  * files, write_end says what an answer, or the lack of one, means for each.
  */
 
-#include "base/buf.h"
 #include "e2b/job.h"
 #include "e2b/multipart.h"
 
@@ -18,10 +17,11 @@ typedef enum ebb_e2b_fate {
 } ebb_e2b_fate;
 
 typedef struct ebb_e2b_file {
+    const ebb_value *name; /* of the input: its path */
     const char *path;
     const char *bytes; /* the input's, or decoded */
     size_t n;
-    ebb_buf decoded;
+    char *decoded; /* owned, or NULL */
     ebb_e2b_fate fate;
 } ebb_e2b_file;
 

@@ -30,7 +30,7 @@ static ebb_value *list(const ebb_e2b_writing *w, ebb_e2b_fate fate)
         if (f->fate != fate)
             continue;
         entry = ebb_e2b_result_with(ebb_value_object(), "path",
-                                    ebb_value_text(f->path));
+                                    ebb_value_copy(f->name));
         entry = ebb_e2b_result_with(entry, "byteCount",
                                     ebb_value_int((int64_t)f->n));
         if (ebb_value_add(out, entry) != 0) {
