@@ -56,10 +56,10 @@ typedef struct ebb_http_request {
     const ebb_http_piece *pieces;
     size_t pieces_count;
     /*
-     * Sent once: the body comes from a read callback of fixed size without a
-     * way to rewind, so libcurl re-sends only while no byte of it was read.
-     * Every request with a body is sent so; this flag makes it so for one
-     * without a body, by a fresh connection.
+     * Sent once: libcurl asks before each sending of a request, and is stopped
+     * when it was given a byte of the body before. Every request with a body
+     * is sent so; this flag makes it so for one without a body, by a fresh
+     * connection.
      */
     bool once;
     bool accept_gzip;     /* ask for gzip and decode it */

@@ -47,8 +47,9 @@ bool ebb_http_again_mark(ebb_http_call *call)
         return true;
     if (info.tcpi_state != STATE_ESTABLISHED)
         return false;
-    /* Of a head that is corked nothing can be acknowledged without the body. */
-    if (call->corked < 0)
+    /* Of a head that is corked, or goes out with the body, nothing can be
+     * acknowledged without the body. */
+    if (call->connected && call->corked < 0)
         call->marked = ioctl(call->fd, SIOCOUTQ, &queued) == 0;
     call->sent_before = info.tcpi_bytes_sent;
     call->acked_before = info.tcpi_bytes_acked + (uint64_t)queued;
@@ -86,6 +87,8 @@ bool ebb_http_again(ebb_http_call *call)
     ebb_http_call_stop(call);
     call->again = true;
     ebb_http_pieces_rewind(&call->body);
+    if (call->body.n > 0)
+        curl_easy_setopt(call->easy, CURLOPT_POSTFIELDS, NULL);
     call->connected = call->sent = call->marked = call->is_known = false;
     call->sent_ms = -1;
     call->result = CURLE_OK;

@@ -16,6 +16,39 @@ static int64_t now(const ebb_http_call *call)
     return ebb_loop_now_ms(call->client->loop);
 }
 
+/*
+ * A small body that nobody holds goes out in one piece with the head, if
+ * afterwards it can be told whether it did: libcurl has it from here on, as if
+ * on_read had given it. False if the connection has ended.
+ */
+static bool give_with_head(ebb_http_call *call)
+{
+    if (call->fd < 0 || call->held || call->body.copied == NULL ||
+        call->body.n > EBB_HTTP_SMALL_BODY)
+        return true;
+    if (!ebb_http_again_mark(call))
+        return false;
+    if (!call->marked)
+        return true;
+    curl_easy_setopt(call->easy, CURLOPT_POSTFIELDS, call->body.copied);
+    call->body.handed = call->body.n;
+    call->hold_due = call->before_body != NULL;
+    return true;
+}
+
+/* On a kept connection; false if the call must not use it. */
+static bool begin_reused(ebb_http_call *call, const ebb_http_ends *ends)
+{
+    int fd = ebb_http_idle_find(call->client, ends);
+
+    call->is_known = fd >= 0;
+    call->fd = fd; /* the body may go out before libcurl watches it */
+    if (!ebb_http_idle_is_quiet(fd) || !give_with_head(call))
+        return false;
+    ebb_http_idle_cork(call, fd);
+    return true;
+}
+
 /* Connected; the head goes out next. */
 static int on_connected(void *context, char *remote, char *local,
                         int remote_port, int local_port)
@@ -23,7 +56,6 @@ static int on_connected(void *context, char *remote, char *local,
     ebb_http_call *call = context;
     const ebb_http_ends ends = { local, remote, local_port, remote_port };
     long connects = 1;
-    int fd;
 
     /* libcurl begins again when a reused connection dies before the answer. It
      * would ask for a rewind only if a byte had reached the socket; one that
@@ -33,16 +65,12 @@ static int on_connected(void *context, char *remote, char *local,
     if (!call->connected && !call->again) {
         curl_easy_getinfo(call->easy, CURLINFO_NUM_CONNECTS, &connects);
         call->reused = connects == 0;
-        fd = call->reused ? ebb_http_idle_find(call->client, &ends) : -1;
-        call->is_known = fd >= 0;
-        call->fd = fd; /* the body may go out before libcurl watches it */
-        if (!ebb_http_idle_is_quiet(fd))
+        if (call->reused && !begin_reused(call, &ends))
             return CURL_PREREQFUNC_ABORT;
-        ebb_http_idle_cork(call, fd);
     }
     call->connected = true;
     call->active_ms = now(call);
-    if (call->body.n == 0) {
+    if (call->body.handed == call->body.n) {
         call->sent = true;
         call->sent_ms = call->active_ms;
     }

@@ -116,7 +116,7 @@ void ebb_http_idle_cork(ebb_http_call *call, int fd)
 {
     int on = 1;
 
-    if (fd >= 0 && call->body.n > 0 &&
+    if (fd >= 0 && call->body.handed < call->body.n &&
         setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on) == 0)
         call->corked = fd;
 }

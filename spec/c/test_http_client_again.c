@@ -23,16 +23,21 @@
 #define HEAD       "next"
 #define HEAD_BYTES ((ssize_t)sizeof HEAD - 1)
 
+/* Where the head is when the body is handed over. */
+typedef enum way {
+    ON_ITS_WAY,
+    HELD_BACK, /* until the body goes out with it */
+    IN_ONE     /* with the body */
+} way;
+
 typedef struct ends {
     peer client, server;
     ebb_http_call call;
+    way way;
 } ends;
 
-/*
- * A connection that has carried a call before, and the head of a new one: on
- * its way, or held back until the body goes out with it.
- */
-static ends *kept_connection(const bool *corked)
+/* A connection that has carried a call before, and the head of a new one. */
+static ends *kept_connection(const way *how)
 {
     ends *e = calloc(1, sizeof *e);
     uint16_t port = 0;
@@ -47,11 +52,13 @@ static ends *kept_connection(const bool *corked)
     assert_int_equal(send(e->client.fd, "head", 4, MSG_NOSIGNAL), 4);
     while (recv(e->server.fd, bytes, sizeof bytes, 0) <= 0)
         continue;
+    e->way = *how;
     e->call = (ebb_http_call){ .fd = e->client.fd,
                                .corked = -1,
                                .reused = true,
+                               .connected = *how != IN_ONE,
                                .body.n = sizeof BODY - 1 };
-    if (*corked) {
+    if (*how == HELD_BACK) {
         ebb_http_idle_cork(&e->call, e->client.fd);
         assert_int_equal(send(e->client.fd, HEAD, HEAD_BYTES, MSG_NOSIGNAL),
                          HEAD_BYTES);
@@ -76,7 +83,10 @@ static void hand_over(ends *e)
 
 static void send_body(ends *e)
 {
-    send(e->client.fd, BODY, sizeof BODY - 1, MSG_NOSIGNAL);
+    if (e->way == IN_ONE)
+        send(e->client.fd, HEAD BODY, sizeof HEAD BODY - 1, MSG_NOSIGNAL);
+    else
+        send(e->client.fd, BODY, sizeof BODY - 1, MSG_NOSIGNAL);
     ebb_http_idle_uncork(&e->call);
     usleep(20000); /* what comes back has come */
 }
@@ -122,14 +132,13 @@ static void a_body_that_could_not_leave_was_not_seen(void **state)
 static void a_peer_that_read_it_may_have_acted(void **state)
 {
     ends *e = kept_connection(*state);
-    const bool *corked = *state;
     char bytes[64];
 
     hand_over(e);
     send_body(e);
     /* A head that was held back comes in one piece with the body. */
     assert_int_equal(recv(e->server.fd, bytes, sizeof bytes, 0),
-                     sizeof BODY - 1 + (*corked ? HEAD_BYTES : 0));
+                     sizeof BODY - 1 + (e->way != ON_ITS_WAY ? HEAD_BYTES : 0));
     leave(e, false);
     assert_false(is_unseen(e));
     free_ends(e);
@@ -280,25 +289,25 @@ static void an_answer_that_began_is_no_end(void **state)
     free_ends(e);
 }
 
-/* With the head on its way, and with the head held back. */
-#define BOTH(test)                                                             \
-    cmocka_unit_test_prestate(test, &no),                                      \
+#define EACH(test)                                                             \
+    cmocka_unit_test_prestate(test, &on_its_way),                              \
+        { #test ", its head held back", test, NULL, NULL, &held_back },        \
     {                                                                          \
-#test ", its head held back", test, NULL, NULL, &yes                   \
+#test ", in one with its head", test, NULL, NULL, &in_one              \
     }
 
 int main(void)
 {
-    static bool no = false, yes = true;
+    static way on_its_way = ON_ITS_WAY, held_back = HELD_BACK, in_one = IN_ONE;
     const struct CMUnitTest tests[] = {
-        BOTH(a_peer_that_had_closed_has_not_seen_it),
-        BOTH(a_body_that_could_not_leave_was_not_seen),
-        BOTH(a_peer_that_read_it_may_have_acted),
-        BOTH(a_peer_that_had_it_unread_may_have_acted),
-        BOTH(a_peer_that_goes_on_reading_after_its_end_may_have_acted),
-        BOTH(a_connection_that_has_ended_takes_no_body),
-        BOTH(nothing_is_claimed_about_what_is_not_tcp),
-        BOTH(an_answer_that_began_is_no_end),
+        EACH(a_peer_that_had_closed_has_not_seen_it),
+        EACH(a_body_that_could_not_leave_was_not_seen),
+        EACH(a_peer_that_read_it_may_have_acted),
+        EACH(a_peer_that_had_it_unread_may_have_acted),
+        EACH(a_peer_that_goes_on_reading_after_its_end_may_have_acted),
+        EACH(a_connection_that_has_ended_takes_no_body),
+        EACH(nothing_is_claimed_about_what_is_not_tcp),
+        EACH(an_answer_that_began_is_no_end),
         cmocka_unit_test(connections_from_one_port_are_told_apart),
         cmocka_unit_test(the_oldest_connection_makes_room),
     };

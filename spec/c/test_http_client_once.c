@@ -145,6 +145,37 @@ static void a_connection_that_dies_at_any_moment_sends_once(void **state)
     }
 }
 
+/* It is told of the body that is not its to hold, as it goes out. */
+static void who_does_not_hold_is_told_once(void **state)
+{
+    fixture *f = *state;
+    peer p = kept_connection(f);
+
+    for (size_t n = 4; n <= 262144; n *= 16) {
+        ebb_http_request request = post(f);
+        char *body = calloc(1, n + 1);
+
+        memset(body, 'x', n);
+        request.body = body;
+        request.body_n = n;
+        request.before_body = note_hold;
+        request.unheld = true;
+        start(f, &request);
+        assert_true(peer_wait(&p, f->loop, body, SOON));
+        run_for(f->loop, 5);
+        assert_int_equal(f->o.holds, 1);
+        assert_true(ebb_http_was_sent(f->o.call));
+        peer_send(&p, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        assert_true(run_to_end(&f->o, f->loop, SOON));
+        assert_true(f->o.ok);
+        assert_int_equal(f->o.holds, 1);
+        clear_outcome(&f->o);
+        ebb_buf_reset(&p.got);
+        free(body);
+    }
+    peer_close(&p);
+}
+
 static void a_large_body_cut_in_the_middle_is_not_sent_again(void **state)
 {
     fixture *f = *state;
@@ -417,6 +448,7 @@ int main(void)
         CALLED(a_kept_connection_that_dies_after_the_body_is_an_error),
         CALLED(a_kept_connection_that_was_closed_is_not_used),
         CALLED(a_connection_that_dies_at_any_moment_sends_once),
+        CALLED(who_does_not_hold_is_told_once),
         CALLED(a_large_body_cut_in_the_middle_is_not_sent_again),
         CALLED(a_connection_that_ends_while_held_is_replaced),
         CALLED(a_connection_reset_while_held_is_replaced),
