@@ -3,16 +3,20 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "task/fields_text.h"
 #include "task/place.h"
 
 #define INPUT_BYTES_MAX 4000000
-#define ID_BYTES_MAX    128
-#define PATH_BYTES_MAX  4095 /* PATH_MAX without its NUL */
-#define NAME_BYTES_MAX  255  /* NAME_MAX */
+
+/* The check of one input. */
+typedef struct check {
+    ebb_err *err;
+    const char *text; /* the default that was made last, */
+    ebb_value *value; /* which the entries of a list share; owned */
+} check;
 
 static const char *got(const ebb_value *value)
 {
@@ -50,82 +54,6 @@ static ebb_value *made(ebb_value *value, ebb_err *err)
     return value;
 }
 
-static ebb_value *not_a_choice(const ebb_place *at, const ebb_field *field,
-                               const char *text, ebb_err *err)
-{
-    char list[160] = "", quoted[EBB_SHOWN_BYTES];
-
-    for (const char *const *c = field->choices; *c != NULL; c++) {
-        size_t n = strlen(list);
-        snprintf(list + n, sizeof list - n, "%s%s", n > 0 ? ", " : "", *c);
-    }
-    return ebb_place_wrong(at, err, "expected one of %s, got \"%s\"", list,
-                           ebb_place_shown(text, quoted));
-}
-
-static int check_id(const ebb_place *at, const ebb_field *field,
-                    const char *text, size_t n, ebb_err *err)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
-                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-    char quoted[EBB_SHOWN_BYTES];
-
-    if (n > 0 && n <= ID_BYTES_MAX && strspn(text, allowed) == n)
-        return 0;
-    ebb_place_wrong(at, err,
-                    "expected letters and digits (%s), at most %d, got \"%s\"",
-                    field->help ? field->help : "an id", ID_BYTES_MAX,
-                    ebb_place_shown(text, quoted));
-    return -1;
-}
-
-/* What no file system of Linux takes: a server would answer it with a 500. */
-static int check_path(const ebb_place *at, const char *text, size_t n,
-                      ebb_err *err)
-{
-    size_t name = 0;
-
-    if (n <= NAME_BYTES_MAX)
-        return 0;
-    if (n > PATH_BYTES_MAX) {
-        ebb_place_wrong(at, err, "a path of %zu bytes, at most %d", n,
-                        PATH_BYTES_MAX);
-        return -1;
-    }
-    for (const char *c = text; *c != '\0'; c += name) {
-        c += strspn(c, "/");
-        name = strcspn(c, "/");
-        if (name <= NAME_BYTES_MAX)
-            continue;
-        ebb_place_wrong(at, err, "a name of %zu bytes in it, at most %d", name,
-                        NAME_BYTES_MAX);
-        return -1;
-    }
-    return 0;
-}
-
-static bool is_blank(const char *text, size_t n)
-{
-    return *text <= ' ' && strspn(text, " \t\r\n\v\f") == n;
-}
-
-/* What the flags say of a string. */
-static int check_text(const ebb_place *at, const ebb_field *field,
-                      const char *text, size_t n, ebb_err *err)
-{
-    if ((field->flags & EBB_FIELD_NOT_BLANK) && is_blank(text, n))
-        ebb_place_wrong(at, err, "must not be blank");
-    else if ((field->flags & EBB_FIELD_NO_NUL) && memchr(text, '\0', n) != NULL)
-        ebb_place_wrong(at, err, "must not hold a NUL byte");
-    else if (field->flags & EBB_FIELD_ID)
-        return check_id(at, field, text, n, err);
-    else if (field->flags & EBB_FIELD_PATH)
-        return check_path(at, text, n, err);
-    else
-        return 0;
-    return -1;
-}
-
 static ebb_value *check_string(const ebb_place *at, const ebb_field *field,
                                const ebb_value *value, ebb_err *err)
 {
@@ -134,15 +62,8 @@ static ebb_value *check_string(const ebb_place *at, const ebb_field *field,
 
     if (text == NULL)
         return ebb_place_wrong(at, err, "expected string, got %s", got(value));
-    if (check_text(at, field, text, n, err) != 0)
+    if (ebb_field_check_text(at, field, text, n, err) != 0)
         return NULL;
-    for (size_t i = 0; field->choices != NULL; i++) {
-        if (field->choices[i] == NULL)
-            return not_a_choice(at, field, text, err);
-        if (strlen(field->choices[i]) == n &&
-            memcmp(field->choices[i], text, n) == 0)
-            break;
-    }
     return copied(value, err);
 }
 
@@ -231,30 +152,30 @@ static ebb_value *check_map(const ebb_place *at, const ebb_field *field,
 /* A list holds objects, whose fields are checked as the input's own. */
 static ebb_value *check_object(const ebb_place *at, const ebb_field *fields,
                                size_t count, const ebb_value *input,
-                               ebb_err *err);
+                               check *c);
 
 static ebb_value *check_list(const ebb_place *at, const ebb_field *field,
-                             const ebb_value *value, ebb_err *err)
+                             const ebb_value *value, check *c)
 {
     size_t n = ebb_value_size(value);
     ebb_type type = ebb_value_type(value);
     ebb_value *out;
 
     if (type != EBB_ARRAY && !(type == EBB_OBJECT && n == 0))
-        return ebb_place_wrong(at, err, "expected list, got %s", got(value));
+        return ebb_place_wrong(at, c->err, "expected list, got %s", got(value));
     if (outside(field, (double)n))
-        return ebb_place_wrong(at, err,
+        return ebb_place_wrong(at, c->err,
                                "expected %.17g to %.17g entries, got %zu",
                                field->min, field->max, n);
-    out = made(ebb_value_array(), err);
+    out = made(ebb_value_array(), c->err);
     for (size_t i = 0; out != NULL && i < n; i++) {
         ebb_place here = { at, NULL, i + 1 };
         ebb_value *entry = check_object(&here, field->items, field->items_count,
-                                        ebb_value_at(value, i), err);
+                                        ebb_value_at(value, i), c);
         if (entry != NULL && ebb_value_add(out, entry) == 0)
             continue;
         if (entry != NULL)
-            ebb_err_set(err, EBB_NO_MEMORY, "copy of an input");
+            ebb_err_set(c->err, EBB_NO_MEMORY, "copy of an input");
         ebb_value_free(out);
         out = NULL;
     }
@@ -262,27 +183,27 @@ static ebb_value *check_list(const ebb_place *at, const ebb_field *field,
 }
 
 static ebb_value *check_field(const ebb_place *at, const ebb_field *field,
-                              const ebb_value *value, ebb_err *err)
+                              const ebb_value *value, check *c)
 {
     switch (field->type) {
     case EBB_FIELD_STRING:
-        return check_string(at, field, value, err);
+        return check_string(at, field, value, c->err);
     case EBB_FIELD_BOOL:
         if (ebb_value_type(value) != EBB_BOOL)
-            return ebb_place_wrong(at, err, "expected bool, got %s",
+            return ebb_place_wrong(at, c->err, "expected bool, got %s",
                                    got(value));
-        return copied(value, err);
+        return copied(value, c->err);
     case EBB_FIELD_INT:
     case EBB_FIELD_NUMBER:
-        return check_number(at, field, value, err);
+        return check_number(at, field, value, c->err);
     case EBB_FIELD_MAP:
-        return check_map(at, field, value, err);
+        return check_map(at, field, value, c->err);
     case EBB_FIELD_LIST:
-        return check_list(at, field, value, err);
+        return check_list(at, field, value, c);
     case EBB_FIELD_ANY:
-        return copied(value, err);
+        return copied(value, c->err);
     }
-    return ebb_place_wrong(at, err, "has no type");
+    return ebb_place_wrong(at, c->err, "has no type");
 }
 
 static int check_names(const ebb_place *at, const ebb_field *fields,
@@ -315,7 +236,7 @@ static int check_names(const ebb_place *at, const ebb_field *fields,
  * A default from its text. Most are a plain string or a short whole number,
  * which need no parser for every call.
  */
-static ebb_value *otherwise(const char *text, ebb_err *err)
+static ebb_value *parse_default(const char *text, ebb_err *err)
 {
     size_t n = strlen(text);
 
@@ -326,31 +247,41 @@ static ebb_value *otherwise(const char *text, ebb_err *err)
     return ebb_value_parse(text, n, 0, err);
 }
 
+static ebb_value *otherwise(check *c, const char *text)
+{
+    if (c->value == NULL || c->text != text) {
+        ebb_value_free(c->value);
+        c->value = parse_default(text, c->err);
+        c->text = text;
+    }
+    return c->value != NULL ? copied(c->value, c->err) : NULL;
+}
+
 /* The checked value of one field, the default of an absent one, or nothing. */
 static int set_field(const ebb_place *at, const ebb_field *field,
-                     const ebb_value *given, ebb_value *out, ebb_err *err)
+                     const ebb_value *given, ebb_value *out, check *c)
 {
     ebb_place here = { at, field->name, 0 };
     ebb_value *value;
 
     if (ebb_value_type(given) != EBB_NULL ||
         (field->flags & EBB_FIELD_REQUIRED)) {
-        value = check_field(&here, field, given, err);
+        value = check_field(&here, field, given, c);
     } else if (field->otherwise != NULL) {
-        value = otherwise(field->otherwise, err);
+        value = otherwise(c, field->otherwise);
     } else {
         return 0;
     }
     if (value == NULL)
         return -1;
     if (ebb_value_set(out, field->name, value) != 0)
-        return ebb_err_set(err, EBB_NO_MEMORY, "copy of an input");
+        return ebb_err_set(c->err, EBB_NO_MEMORY, "copy of an input");
     return 0;
 }
 
 static ebb_value *check_object(const ebb_place *at, const ebb_field *fields,
                                size_t count, const ebb_value *input,
-                               ebb_err *err)
+                               check *c)
 {
     ebb_type type = ebb_value_type(input);
     size_t given = 0;
@@ -359,19 +290,19 @@ static ebb_value *check_object(const ebb_place *at, const ebb_field *fields,
     if (type == EBB_ARRAY && ebb_value_size(input) == 0)
         input = NULL; /* Lua's {} says neither list nor map. */
     else if (type != EBB_OBJECT)
-        return ebb_place_wrong(at, err, "expected map, got %s", got(input));
-    out = made(ebb_value_object(), err);
+        return ebb_place_wrong(at, c->err, "expected map, got %s", got(input));
+    out = made(ebb_value_object(), c->err);
     for (size_t i = 0; out != NULL && i < count; i++) {
         const ebb_value *value = ebb_value_find(input, fields[i].name);
         given += value != NULL;
-        if (set_field(at, &fields[i], value, out, err) == 0)
+        if (set_field(at, &fields[i], value, out, c) == 0)
             continue;
         ebb_value_free(out);
         out = NULL;
     }
     /* A name that is unknown explains more than a field that is wrong. */
     if ((out == NULL || given < ebb_value_size(input)) &&
-        check_names(at, fields, count, input, err) != 0) {
+        check_names(at, fields, count, input, c->err) != 0) {
         ebb_value_free(out);
         out = NULL;
     }
@@ -383,6 +314,7 @@ ebb_value *ebb_fields_check(const char *task, const ebb_field *fields,
 {
     ebb_place top = { NULL, task, 0 };
     ebb_value *nothing = NULL, *out = NULL;
+    check c = { .err = err };
 
     if (ebb_value_type(input) == EBB_NULL) {
         nothing = made(ebb_value_object(), err);
@@ -395,7 +327,8 @@ ebb_value *ebb_fields_check(const char *task, const ebb_field *fields,
                     "%s: the input is above %d bytes of JSON", task,
                     INPUT_BYTES_MAX);
     else
-        out = check_object(&top, fields, count, input, err);
+        out = check_object(&top, fields, count, input, &c);
+    ebb_value_free(c.value);
     ebb_value_free(nothing);
     return out;
 }
