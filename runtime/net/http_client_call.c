@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/mem.h"
 
@@ -244,61 +243,6 @@ static void set_options(ebb_http_call *call, const ebb_http_request *request)
         curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, request->socket_path);
 }
 
-static bool is_loopback(const char *host)
-{
-    size_t n = strlen(host);
-
-    return strcasecmp(host, "localhost") == 0 ||
-           (n > 10 && strcasecmp(host + n - 10, ".localhost") == 0) ||
-           strncmp(host, "127.", 4) == 0 || strcmp(host, "[::1]") == 0;
-}
-
-/* The path and query stay out of messages: they may hold secrets. */
-static int set_where(ebb_http_call *call, const char *method, const char *host,
-                     ebb_err *err)
-{
-    call->where = ebb_mem_alloc(strlen(method) + strlen(host) + 2);
-    if (call->where == NULL)
-        return ebb_err_set(err, EBB_NO_MEMORY, "HTTP request");
-    stpcpy(stpcpy(stpcpy(call->where, method), " "), host);
-    return 0;
-}
-
-/*
- * Parses the URL here, so that a bad one is an error of start; libcurl takes
- * the parts, and the text for its own messages.
- */
-static int set_url(ebb_http_call *call, const ebb_http_request *request,
-                   ebb_err *err)
-{
-    char *host = NULL;
-    char *scheme = NULL;
-    int status = -1;
-
-    call->url = curl_url();
-    if (call->url == NULL ||
-        curl_url_set(call->url, CURLUPART_URL, request->url,
-                     CURLU_PATH_AS_IS) != CURLUE_OK ||
-        curl_url_get(call->url, CURLUPART_HOST, &host, 0) != CURLUE_OK ||
-        curl_url_get(call->url, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
-        strncmp(scheme, "http", 4) != 0) {
-        ebb_err_set(err, EBB_INVALID_INPUT, "'%s' is not an HTTP URL",
-                    request->url);
-        goto done;
-    }
-    if (set_where(call, request->method, host, err) != 0)
-        goto done;
-    if (request->socket_path != NULL || is_loopback(host))
-        curl_easy_setopt(call->easy, CURLOPT_NOPROXY, "*");
-    curl_easy_setopt(call->easy, CURLOPT_URL, request->url);
-    curl_easy_setopt(call->easy, CURLOPT_CURLU, call->url);
-    status = 0;
-done:
-    curl_free(host);
-    curl_free(scheme);
-    return status;
-}
-
 static void copy_request(ebb_http_call *call, const ebb_http_request *request)
 {
     call->once = request->once;
@@ -344,7 +288,8 @@ ebb_http_call *ebb_http_call_new(ebb_http_client *client,
     }
     set_callbacks(call);
     set_options(call, request);
-    if (set_url(call, request, err) != 0 || set_body(call, request, err) != 0 ||
+    if (ebb_http_url_set(call, request, err) != 0 ||
+        set_body(call, request, err) != 0 ||
         ebb_http_headers_set(call, request, err) != 0) {
         ebb_http_call_free(call);
         return NULL;
@@ -355,7 +300,7 @@ ebb_http_call *ebb_http_call_new(ebb_http_client *client,
 void ebb_http_call_free(ebb_http_call *call)
 {
     ebb_http_easy_give(call->client, call->easy, call->whole);
-    curl_url_cleanup(call->url);
+    ebb_http_url_give(call->client, &call->url);
     ebb_mem_free(call->headers);
     ebb_loop_timer_free(call->timer);
     ebb_http_head_clear(&call->head);

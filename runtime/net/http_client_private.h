@@ -5,10 +5,10 @@
  * Shared by the files of the HTTP client, for nobody else. http_client.c owns
  * libcurl's multi handle and who is called when; http_client_socket.c the
  * descriptors that libcurl wants watched; http_client_call.c makes a call of a
- * request and records what libcurl says; http_client_headers.c writes the
- * request's head, http_client_head.c keeps the answer's; http_client_limits.c
- * has the deadlines; http_client_pieces.c hands out the request's body;
- * http_client_idle.c looks at kept connections, http_client_spare.c what calls
+ * request and records what libcurl says; http_client_url.c reads where it goes,
+ * http_client_headers.c writes the request's head, http_client_head.c keeps the
+ * answer's; http_client_limits.c has the deadlines; http_client_pieces.c hands
+ * out the request's body; http_client_idle.c looks at kept connections, http_client_spare.c what calls
  * leave behind; http_client_again.c begins anew what was not seen;
  * http_client_error.c names what went wrong.
  */
@@ -54,12 +54,19 @@ typedef struct ebb_http_ends {
     int local_port, remote_port;
 } ebb_http_ends;
 
+typedef struct ebb_http_url {
+    char *text;
+    CURLU *parts;
+    char *host; /* libcurl's memory */
+} ebb_http_url;
+
 struct ebb_http_client {
     ebb_loop *loop;
     CURLM *multi;
     CURL *spare[EBB_HTTP_SPARE_MAX]; /* without a call */
     size_t spare_n;
     ebb_buf spare_in; /* of a call; at most EBB_HTTP_IN_MAX */
+    ebb_http_url spare_url;
     ebb_loop_timer *timer; /* libcurl's */
     char *ca_file;         /* SSL_CERT_FILE when the client was made */
     ebb_loop_timer *later; /* delivers what was recorded outside a turn */
@@ -103,7 +110,7 @@ struct ebb_http_call {
     int fd; /* its socket, as far as is known; -1 */
     int corked; /* its socket while its head is held back; -1 */
     CURL *easy;
-    CURLU *url;                 /* libcurl's while the call lives */
+    ebb_http_url url; /* libcurl's while the call lives */
     struct curl_slist *headers; /* one block */
     char *where; /* for messages: method and host */
     char curl_msg[CURL_ERROR_SIZE];
@@ -207,6 +214,16 @@ size_t ebb_http_pieces_take(ebb_http_pieces *pieces, char *to, size_t room);
 
 /* Begins at the first byte again. */
 void ebb_http_pieces_rewind(ebb_http_pieces *pieces);
+
+/* ---- http_client_url.c ---- */
+
+/* Checks the request's URL and gives it to libcurl; sets call->where. */
+int ebb_http_url_set(ebb_http_call *call, const ebb_http_request *request,
+                     ebb_err *err);
+
+/* To the next call, which may have the same. Nothing is left in url. */
+void ebb_http_url_give(ebb_http_client *client, ebb_http_url *url);
+void ebb_http_url_clear(ebb_http_url *url);
 
 /* ---- http_client_headers.c ---- */
 

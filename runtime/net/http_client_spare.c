@@ -62,4 +62,5 @@ void ebb_http_spare_clear(ebb_http_client *client)
     while (client->spare_n > 0)
         curl_easy_cleanup(client->spare[--client->spare_n]);
     ebb_buf_clear(&client->spare_in);
+    ebb_http_url_clear(&client->spare_url);
 }

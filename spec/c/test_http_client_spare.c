@@ -72,6 +72,42 @@ static void a_body_that_found_nobody_is_not_the_next_one_s(void **state)
     }
 }
 
+static bool starts(fixture *f, const char *url)
+{
+    ebb_http_request request = request_for(&f->o, "GET", url);
+
+    f->o.call = ebb_http_start(f->client, &request, &f->o.err);
+    return f->o.call != NULL;
+}
+
+/* To one place, to another, to none at all, and to the first again. */
+static void each_call_goes_where_its_url_says(void **state)
+{
+    fixture *f = *state;
+    const char *where[] = { "/a", "/a", "/b?c=%2F", "/a", "/ab" };
+    peer p = { .fd = -1 };
+    char url[64], line[64];
+
+    for (size_t i = 0; i < sizeof where / sizeof *where; i++) {
+        snprintf(url, sizeof url, "%.*s%s", (int)(strlen(f->url) - 6), f->url,
+                 where[i]);
+        snprintf(line, sizeof line, "GET %s HTTP/1.1\r\n", where[i]);
+        assert_false(starts(f, "ftp://127.0.0.1/a"));
+        assert_int_equal(f->o.err.code, EBB_INVALID_INPUT);
+        assert_true(starts(f, url));
+        if (i == 0)
+            p = receive(f, "\r\n\r\n");
+        assert_true(peer_wait(&p, f->loop, "\r\n\r\n", SOON));
+        assert_true(peer_has(&p, line));
+        ebb_buf_reset(&p.got);
+        peer_send(&p, nothing);
+        assert_true(run_to_end(&f->o, f->loop, SOON));
+        assert_true(f->o.ok);
+        clear_outcome(&f->o);
+    }
+    peer_close(&p);
+}
+
 static void without_a_socket_it_says_that_files_are_too_many(void **state)
 {
     fixture *f = *state;
@@ -101,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CALLED(a_body_that_found_nobody_is_not_the_next_one_s),
+        CALLED(each_call_goes_where_its_url_says),
         CALLED(without_a_socket_it_says_that_files_are_too_many),
     };
 
