@@ -2,7 +2,6 @@
 #include "e2b/transfer.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/base64.h"
@@ -88,11 +87,16 @@ static void write_url(ebb_buf *url, const ebb_e2b_place *place,
     ebb_buf_add_text(url, config->path);
 }
 
-/* Headers gathered for one request; what must be formatted lives in texts. */
+/* Of one in a sandbox. */
+static const char *port_text(ebb_e2b_port port)
+{
+    return port == EBB_E2B_CODE ? "49999" : "49983";
+}
+
+/* Headers gathered for one request. */
 typedef struct headers {
     ebb_http_header list[HEADERS_MAX];
     size_t n;
-    char port[8];
     ebb_buf basic;
 } headers;
 
@@ -129,9 +133,8 @@ static void add_all(headers *all, const ebb_e2b *e2b,
     if (config->port == EBB_E2B_CONTROL)
         add(all, "X-API-Key", e2b->place.api_key);
     if (target != NULL) {
-        snprintf(all->port, sizeof all->port, "%d", (int)config->port);
         add(all, "E2b-Sandbox-Id", target->id);
-        add(all, "E2b-Sandbox-Port", all->port);
+        add(all, "E2b-Sandbox-Port", port_text(config->port));
         add(all, "X-Access-Token", target->token);
         if (config->port == EBB_E2B_CODE)
             add(all, "E2B-Traffic-Access-Token", target->traffic_token);

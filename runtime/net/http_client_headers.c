@@ -21,10 +21,16 @@ typedef struct lines {
 
 static bool has_control(const char *text)
 {
-    for (; *text != '\0'; text++)
-        if (((unsigned char)*text < ' ' && *text != '\t') || *text == 0x7F)
+    for (;; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c >= ' ' && c < 0x7F)
+            continue; /* nearly every one */
+        if (c == '\0')
+            return false;
+        if (c < 0x80 && c != '\t')
             return true;
-    return false;
+    }
 }
 
 static bool is_header(const ebb_http_header *h)
