@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "wire/proto_write.h"
 #include "wire/process.pb-c.h"
-#include "wire/proto_check.h"
+#include "wire/proto_read.h"
+#include "wire/proto_write.h"
 
 #define PAYLOAD_BYTES_MAX (4u << 20) /* of one message */
 
@@ -160,53 +160,115 @@ static bool take_output(ebb_e2b_process *process, const char *payload, size_t n)
     return true;
 }
 
-static void take_data(ebb_e2b_process *process,
-                      const Process__ProcessEvent__DataEvent *data)
+static void copy_text(char *to, size_t room, const ebb_proto_field *text)
 {
-    const ProtobufCBinaryData *bytes = &data->stdout;
-    int stream = 1;
+    size_t n = text->n < room ? text->n : room - 1;
 
-    if (data->output_case == PROCESS__PROCESS_EVENT__DATA_EVENT__OUTPUT_STDERR)
-        stream = 2;
-    else if (data->output_case ==
-             PROCESS__PROCESS_EVENT__DATA_EVENT__OUTPUT__NOT_SET)
-        return;
-    if (bytes->len > 0)
-        process->on_output(process->context, stream, (const char *)bytes->data,
-                           bytes->len);
+    memcpy(to, text->bytes, n);
+    to[n] = '\0';
 }
 
-static int take_event(ebb_e2b_process *process,
-                      const Process__ProcessEvent *event, ebb_err *err)
-{
-    bool is_start = event != NULL &&
-                    event->event_case == PROCESS__PROCESS_EVENT__EVENT_START;
+/* The events of a ProcessEvent, as process.proto numbers them. */
+enum { START = 1, DATA = 2, END = 3, KEEPALIVE = 4 };
 
-    if (event == NULL)
+/*
+ * The last field of a message up to that number, all of which exclude each
+ * other; its number is 0 if there is none. -1 if the message is damaged.
+ */
+static int find_field(const ProtobufCMessageDescriptor *descriptor,
+                      const char *bytes, size_t n, unsigned last,
+                      ebb_proto_field *found, ebb_err *err)
+{
+    ebb_proto_reader reader;
+    ebb_proto_field field;
+    int more;
+
+    *found = (ebb_proto_field){ .number = 0 };
+    ebb_proto_reader_init(&reader, descriptor, bytes, n);
+    while ((more = ebb_proto_next(&reader, &field, err)) > 0)
+        if (field.number <= last)
+            *found = field;
+    return more;
+}
+
+static int take_start(ebb_e2b_process *process, const ebb_proto_field *event,
+                      ebb_err *err)
+{
+    ebb_proto_field pid;
+
+    if (find_field(&process__process_event__start_event__descriptor,
+                   event->bytes, event->n, 1, &pid, err) < 0)
+        return -1;
+    process->started = true;
+    process->pid = (uint32_t)pid.value;
+    process->on_start(process->context);
+    return 0;
+}
+
+/* In a form that take_output does not know. */
+static int take_data(ebb_e2b_process *process, const ebb_proto_field *event,
+                     ebb_err *err)
+{
+    ebb_proto_field output;
+
+    if (find_field(&process__process_event__data_event__descriptor,
+                   event->bytes, event->n, 3, &output, err) < 0)
+        return -1;
+    if (output.n > 0)
+        process->on_output(process->context, output.number == 2 ? 2 : 1,
+                           output.bytes, output.n);
+    return 0;
+}
+
+static int take_exit(ebb_e2b_process *process, const ebb_proto_field *event,
+                     ebb_err *err)
+{
+    enum { EXIT_CODE = 1, STATUS = 3 };
+    ebb_proto_reader reader;
+    ebb_proto_field field;
+    int more;
+
+    process->ended = true;
+    process->exit_code = 0;
+    process->status[0] = '\0';
+    ebb_proto_reader_init(&reader,
+                          &process__process_event__end_event__descriptor,
+                          event->bytes, event->n);
+    while ((more = ebb_proto_next(&reader, &field, err)) > 0) {
+        if (field.number == EXIT_CODE) /* sint32 is zigzag */
+            process->exit_code = (int32_t)((uint32_t)field.value >> 1 ^
+                                           -((uint32_t)field.value & 1));
+        else if (field.number == STATUS)
+            copy_text(process->status, sizeof process->status, &field);
+    }
+    return more;
+}
+
+static int take_event(ebb_e2b_process *process, const char *payload, size_t n,
+                      ebb_err *err)
+{
+    ebb_proto_field event;
+    bool is_start;
+
+    if (find_field(&process__start_response__descriptor, payload, n, 1, &event,
+                   err) < 0)
+        return -1;
+    if (event.number == 0)
         return 0;
+    if (find_field(&process__process_event__descriptor, event.bytes, event.n,
+                   KEEPALIVE, &event, err) < 0)
+        return -1;
+    is_start = event.number == START;
     if (is_start == process->started)
         return ebb_err_set(err, EBB_PROTOCOL,
                            is_start ? "the command started twice"
                                     : "an event came before the start");
-    switch (event->event_case) {
-    case PROCESS__PROCESS_EVENT__EVENT_START:
-        process->started = true;
-        process->pid = event->start->pid;
-        process->on_start(process->context);
-        break;
-    case PROCESS__PROCESS_EVENT__EVENT_DATA:
-        if (!process->ended)
-            take_data(process, event->data);
-        break;
-    case PROCESS__PROCESS_EVENT__EVENT_END:
-        process->ended = true;
-        process->exit_code = event->end->exit_code;
-        snprintf(process->status, sizeof process->status, "%s",
-                 event->end->status);
-        break;
-    default:
-        break;
-    }
+    if (is_start)
+        return take_start(process, &event, err);
+    if (event.number == DATA && !process->ended)
+        return take_data(process, &event, err);
+    if (event.number == END)
+        return take_exit(process, &event, err);
     return 0;
 }
 
@@ -239,8 +301,6 @@ static int take_envelope(void *context, unsigned flags, const char *payload,
                          size_t n, ebb_err *err)
 {
     ebb_e2b_process *process = context;
-    Process__StartResponse *response;
-    int failed;
 
     if (process->finished)
         return 0;
@@ -251,13 +311,7 @@ static int take_envelope(void *context, unsigned flags, const char *payload,
         return take_end(process, payload, n, err);
     if (process->started && !process->ended && take_output(process, payload, n))
         return 0;
-    response = (Process__StartResponse *)ebb_proto_unpack(
-        &process__start_response__descriptor, payload, n, err);
-    if (response == NULL)
-        return -1;
-    failed = take_event(process, response->event, err);
-    process__start_response__free_unpacked(response, NULL);
-    return failed;
+    return take_event(process, payload, n, err);
 }
 
 void ebb_e2b_process_init(ebb_e2b_process *process, void *context)
