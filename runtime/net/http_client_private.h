@@ -5,12 +5,13 @@
  * Shared by the files of the HTTP client, for nobody else. http_client.c owns
  * libcurl's multi handle and who is called when; http_client_socket.c the
  * descriptors that libcurl wants watched; http_client_call.c makes a call of a
- * request and records what libcurl says; http_client_url.c reads where it goes,
- * http_client_headers.c writes the request's head, http_client_head.c keeps the
- * answer's; http_client_limits.c has the deadlines; http_client_pieces.c hands
- * out the request's body; http_client_idle.c looks at kept connections, http_client_spare.c what calls
- * leave behind; http_client_again.c begins anew what was not seen;
- * http_client_error.c names what went wrong.
+ * request and records what libcurl says; http_client_url.c reads where it
+ * goes, http_client_headers.c writes the request's head, http_client_head.c
+ * keeps the answer's; http_client_limits.c has the deadlines;
+ * http_client_pieces.c hands out the request's body; http_client_idle.c looks
+ * at kept connections, http_client_spare.c what calls leave behind;
+ * http_client_again.c begins anew what was not seen; http_client_error.c names
+ * what went wrong.
  */
 
 #include "net/http_client.h"
@@ -18,6 +19,7 @@
 #include <curl/curl.h>
 
 #include "base/buf.h"
+#include "net/http_client_idle.h"
 
 /* Decoded bytes that wait for delivery; libcurl is paused above this. */
 #define EBB_HTTP_IN_MAX (1u << 20)
@@ -33,26 +35,6 @@
 
 /* Handles of libcurl's that are kept without a call. */
 #define EBB_HTTP_SPARE_MAX 4
-
-/* Connections that are kept open without a call. */
-#define EBB_HTTP_IDLE_MAX 64
-
-/* An IP address as text, the NUL counted: libcurl has no longer ones. */
-#define EBB_HTTP_ADDRESS_BYTES 46
-
-/* An open connection that has carried a call; in a call's use or idle. */
-typedef struct ebb_http_idle {
-    int local_port; /* 0: none */
-    int remote_port;
-    char local[EBB_HTTP_ADDRESS_BYTES], remote[EBB_HTTP_ADDRESS_BYTES];
-    int fd;
-} ebb_http_idle;
-
-/* Of a connection, as libcurl names them; borrowed. */
-typedef struct ebb_http_ends {
-    const char *local, *remote;
-    int local_port, remote_port;
-} ebb_http_ends;
 
 typedef struct ebb_http_url {
     char *text;
@@ -263,27 +245,6 @@ void ebb_http_again_note(ebb_http_call *call, int fd);
  * its body. Returns whether it did.
  */
 bool ebb_http_again(ebb_http_call *call);
-
-/* ---- http_client_idle.c ---- */
-
-/* The call is complete: its connection, if it is kept, is idle now. */
-void ebb_http_idle_note(ebb_http_call *call);
-
-/* A connection by its ends, until its descriptor is about to be closed. */
-void ebb_http_idle_add(ebb_http_client *client, int fd,
-                       const ebb_http_ends *ends);
-void ebb_http_idle_del(ebb_http_client *client, int fd);
-
-/* The descriptor of an idle connection by its ends, or -1. */
-int ebb_http_idle_find(const ebb_http_client *client,
-                       const ebb_http_ends *ends);
-
-/* Whether nothing has come on it; also of -1. */
-bool ebb_http_idle_is_quiet(int fd);
-
-/* Hold the head back until the body goes out with it; nothing of -1. */
-void ebb_http_idle_cork(ebb_http_call *call, int fd);
-void ebb_http_idle_uncork(ebb_http_call *call);
 
 /* ---- http_client_spare.c ---- */
 
