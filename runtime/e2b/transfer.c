@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "e2b/transfer.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/base64.h"
@@ -15,11 +14,9 @@
 
 struct ebb_e2b_transfer {
     ebb_e2b *e2b;
-    ebb_http_call *http;            /* NULL after no_event */
-    ebb_loop_timer *first;          /* runs until a stream's first event */
+    ebb_http_call *http;
     ebb_e2b_transfer_config config; /* callbacks and limits only */
     ebb_buf body; /* of an answer that does not stream, where a 200 would */
-    bool streams; /* a 200 whose body goes to on_body */
     bool done;    /* inside on_done: freed when that has returned */
 };
 
@@ -146,7 +143,6 @@ static void add_all(headers *all, const ebb_e2b *e2b,
 
 static void transfer_free(ebb_e2b_transfer *t)
 {
-    ebb_loop_timer_free(t->first);
     ebb_buf_clear(&t->body);
     ebb_mem_free(t);
 }
@@ -158,44 +154,13 @@ static void end(ebb_e2b_transfer *t, const ebb_err *err)
     transfer_free(t);
 }
 
-/* The head came, and nothing after it. */
-static void no_event(void *context)
-{
-    ebb_e2b_transfer *t = context;
-    ebb_err err = { 0 };
-
-    ebb_http_cancel(t->http);
-    t->http = NULL;
-    ebb_err_set(&err, EBB_TIMEOUT, "no event came within %" PRId64 " ms",
-                t->config.limits.first_byte_ms);
-    end(t, &err);
-}
-
-/* The limit on the first byte is one on the first event of a stream. */
-static void on_head(void *context, ebb_http_call *call, int status)
-{
-    ebb_e2b_transfer *t = context;
-
-    (void)call;
-    t->streams = status == 200 && t->config.on_body != NULL;
-    if (!t->streams || t->config.limits.first_byte_ms == 0)
-        return;
-    t->first = ebb_loop_timer_new(t->e2b->config.loop, no_event, t);
-    if (t->first != NULL)
-        ebb_loop_timer_start(t->first, t->config.limits.first_byte_ms);
-}
-
 static int on_body(void *context, ebb_http_call *call, const char *bytes,
                    size_t n)
 {
     ebb_e2b_transfer *t = context;
 
-    (void)call;
-    if (t->streams) {
-        ebb_loop_timer_free(t->first);
-        t->first = NULL;
+    if (t->config.on_body != NULL && ebb_http_status(call) == 200)
         return t->config.on_body(t->config.context, bytes, n);
-    }
     /* Of an error's body the beginning is enough. */
     if (n > ANSWER_BYTES - t->body.n)
         n = ANSWER_BYTES - t->body.n;
@@ -255,7 +220,6 @@ static ebb_http_call *start(ebb_e2b_transfer *t,
         .gathers = config->on_body == NULL,
         .limits = config->limits,
         .context = t,
-        .on_head = on_head,
         .on_body = on_body,
         .before_body = config->before_body != NULL ? before_body : NULL,
         .unheld = config->unheld,
@@ -314,25 +278,22 @@ void ebb_e2b_transfer_continue(ebb_e2b_transfer *transfer)
 
 int ebb_e2b_transfer_status(const ebb_e2b_transfer *transfer)
 {
-    return transfer->http == NULL ? 200 : ebb_http_status(transfer->http);
+    return ebb_http_status(transfer->http);
 }
 
 const char *ebb_e2b_transfer_header(const ebb_e2b_transfer *transfer,
                                     const char *name)
 {
-    return transfer->http == NULL
-               ? NULL
-               : ebb_http_answer_header(transfer->http, name);
+    return ebb_http_answer_header(transfer->http, name);
 }
 
 const ebb_buf *ebb_e2b_transfer_body(const ebb_e2b_transfer *transfer)
 {
-    return transfer->http != NULL && transfer->config.on_body == NULL
-               ? ebb_http_body(transfer->http)
-               : &transfer->body;
+    return transfer->config.on_body == NULL ? ebb_http_body(transfer->http)
+                                            : &transfer->body;
 }
 
 bool ebb_e2b_transfer_was_sent(const ebb_e2b_transfer *transfer)
 {
-    return transfer->http == NULL || ebb_http_was_sent(transfer->http);
+    return ebb_http_was_sent(transfer->http);
 }
