@@ -27,7 +27,7 @@ VERSION := $(shell git describe --tags --match 'v*' --dirty 2>/dev/null || \
              echo 0.1.0-g$$(git rev-parse --short HEAD 2>/dev/null))
 B := build$(if $(SANITIZE),/$(if $(findstring address,$(SANITIZE)),asan,$(SANITIZE)))
 
-PKGS := lua5.4 libcurl libuv zlib jansson libprotobuf-c libmicrohttpd \
+PKGS := lua5.4 libcurl libuv zlib yajl libprotobuf-c libmicrohttpd \
         libcrypto sqlite3
 WARN := -Werror -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 \
         -Wwrite-strings -Wstrict-prototypes -Wmissing-prototypes \

@@ -13,7 +13,7 @@ static void *libc_resize(void *context, void *block, size_t size)
         free(block);
         return NULL;
     }
-    return realloc(block, size);
+    return block != NULL ? realloc(block, size) : malloc(size);
 }
 
 static const ebb_allocator libc_allocator = { .resize = libc_resize };

@@ -4,8 +4,7 @@
 /*
  * ebb's memory. Every allocation of ebb's own code goes through here, so that
  * a host can give its allocator and a test can fail each allocation in turn.
- * The libraries' own hooks (curl, jansson, SQLite) are process-wide and stay
- * untouched.
+ * The libraries' own hooks (curl, SQLite) are process-wide and stay untouched.
  *
  * A request of 0 bytes gives a block that may be freed; NULL means no memory.
  */

@@ -1,60 +1,79 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/value.h"
+#include "base/value_private.h"
 
+#include "base/mem.h"
 #include "base/utf8.h"
-#include "base/value_scan.h"
 
+#include <math.h>
 #include <string.h>
 
-#include <jansson.h>
+#define ROOM_FIRST 4
 
-#define VALUES_MAX_DEFAULT 1000000
+/* ---- make ---- */
 
-/*
- * An ebb_value is a json_t under another name. jansson's reading functions
- * are not const everywhere though they change nothing.
- */
-static json_t *tree(const ebb_value *value)
+ebb_value *ebb_value_new(ebb_type type, size_t bytes)
 {
-    union {
-        const ebb_value *value;
-        json_t *json;
-    } same = { .value = value };
+    ebb_value *value = ebb_mem_alloc(bytes);
 
-    return same.json;
-}
-
-static ebb_value *value_of(json_t *json)
-{
-    return (ebb_value *)json;
+    if (value != NULL) {
+        value->type = type;
+        atomic_init(&value->owners, 1);
+        value->n = 0;
+    }
+    return value;
 }
 
 ebb_value *ebb_value_null(void)
 {
-    return value_of(json_null());
+    static ebb_value null = { .type = EBB_NULL };
+
+    return &null;
 }
 
 ebb_value *ebb_value_bool(bool b)
 {
-    return value_of(json_boolean(b));
+    static ebb_value no = { .type = EBB_BOOL };
+    static ebb_value yes = { .type = EBB_BOOL, .boolean = true };
+
+    return b ? &yes : &no;
 }
 
 ebb_value *ebb_value_int(int64_t i)
 {
-    return value_of(json_integer(i));
+    ebb_value *value = ebb_value_new(EBB_INT, sizeof *value);
+
+    if (value != NULL)
+        value->integer = i;
+    return value;
 }
 
 ebb_value *ebb_value_float(double d)
 {
-    return value_of(json_real(d));
+    ebb_value *value =
+        isfinite(d) ? ebb_value_new(EBB_FLOAT, sizeof *value) : NULL;
+
+    if (value != NULL)
+        value->real = d;
+    return value;
 }
 
-/* jansson's own check looks at each byte; ours at words of ASCII. */
+ebb_value *ebb_value_string_valid(const char *bytes, size_t n)
+{
+    ebb_value *value = ebb_value_new(EBB_STRING, sizeof(ebb_string) + n + 1);
+    ebb_string *string = (ebb_string *)value;
+
+    if (value == NULL)
+        return NULL;
+    value->n = n;
+    if (n > 0)
+        memcpy(string->bytes, bytes, n);
+    string->bytes[n] = '\0';
+    return value;
+}
+
 ebb_value *ebb_value_string(const char *bytes, size_t n)
 {
-    if (!ebb_utf8_valid(bytes, n))
-        return NULL;
-    return value_of(json_stringn_nocheck(bytes != NULL ? bytes : "", n));
+    return ebb_utf8_valid(bytes, n) ? ebb_value_string_valid(bytes, n) : NULL;
 }
 
 ebb_value *ebb_value_text(const char *text)
@@ -64,22 +83,80 @@ ebb_value *ebb_value_text(const char *text)
 
 ebb_value *ebb_value_array(void)
 {
-    return value_of(json_array());
+    ebb_value *value = ebb_value_new(EBB_ARRAY, sizeof(ebb_array));
+    ebb_array *array = (ebb_array *)value;
+
+    if (array != NULL) {
+        array->room = 0;
+        array->members = NULL;
+    }
+    return value;
 }
 
 ebb_value *ebb_value_object(void)
 {
-    return value_of(json_object());
+    ebb_value *value = ebb_value_new(EBB_OBJECT, sizeof(ebb_object));
+    ebb_object *object = (ebb_object *)value;
+
+    if (object != NULL) {
+        object->room = EBB_MEMBERS_FEW;
+        object->members = object->few;
+        object->branches = NULL;
+        object->root = 0;
+    }
+    return value;
 }
 
+static void clear_array(ebb_array *array)
+{
+    for (size_t i = 0; i < array->head.n; i++)
+        ebb_value_free(array->members[i]);
+    ebb_mem_free(array->members);
+}
+
+/* The last owner of a leaf frees it; who is alone need not ask the others. */
 void ebb_value_free(ebb_value *value)
 {
-    json_decref(tree(value));
+    unsigned owners;
+
+    if (value == NULL)
+        return;
+    owners = atomic_load_explicit(&value->owners, memory_order_acquire);
+    if (owners == 0 || (owners > 1 && atomic_fetch_sub(&value->owners, 1) > 1))
+        return;
+    if (value->type == EBB_ARRAY)
+        clear_array((ebb_array *)value);
+    else if (value->type == EBB_OBJECT)
+        ebb_object_clear((ebb_object *)value);
+    ebb_mem_free(value);
+}
+
+/* ---- put ---- */
+
+static int append(ebb_array *array, ebb_value *member)
+{
+    size_t room = array->room > 0 ? 2 * array->room : ROOM_FIRST;
+    ebb_value **members;
+
+    if (array->head.n == array->room) {
+        members = ebb_mem_resize(array->members, room * sizeof *members);
+        if (members == NULL)
+            return -1;
+        array->members = members;
+        array->room = room;
+    }
+    array->members[array->head.n++] = member;
+    return 0;
 }
 
 int ebb_value_add(ebb_value *array, ebb_value *member)
 {
-    return json_array_append_new(tree(array), tree(member));
+    if (member == NULL || ebb_value_type(array) != EBB_ARRAY ||
+        append((ebb_array *)array, member) != 0) {
+        ebb_value_free(member);
+        return -1;
+    }
+    return 0;
 }
 
 int ebb_value_set(ebb_value *object, const char *key, ebb_value *member)
@@ -87,195 +164,139 @@ int ebb_value_set(ebb_value *object, const char *key, ebb_value *member)
     return ebb_value_set_n(object, key, strlen(key), member);
 }
 
+static ebb_member *place_of(ebb_value *object, const char *key, size_t n)
+{
+    ebb_member *place;
+
+    if (ebb_value_type(object) != EBB_OBJECT)
+        return NULL;
+    place = ebb_object_find((ebb_object *)object, key, n);
+    return place != NULL ? place : ebb_object_add((ebb_object *)object, key, n);
+}
+
 int ebb_value_set_n(ebb_value *object, const char *key, size_t n,
                     ebb_value *member)
 {
-    if (memchr(key, '\0', n) != NULL || !ebb_utf8_valid(key, n)) {
+    ebb_member *place;
+
+    if (member == NULL || !ebb_member_takes(key, n) ||
+        (place = place_of(object, key, n)) == NULL) {
         ebb_value_free(member);
         return -1;
     }
-    return json_object_setn_new_nocheck(tree(object), key, n, tree(member));
+    ebb_value_free(place->value);
+    place->value = member;
+    return 0;
 }
 
 int ebb_value_del(ebb_value *object, const char *key)
 {
-    return json_object_del(tree(object), key);
+    ebb_member *member;
+
+    if (ebb_value_type(object) != EBB_OBJECT)
+        return -1;
+    member = ebb_object_find((ebb_object *)object, key, strlen(key));
+    if (member == NULL)
+        return -1;
+    ebb_object_del((ebb_object *)object, member);
+    return 0;
 }
 
-ebb_type ebb_value_type(const ebb_value *value)
-{
-    static const ebb_type types[] = {
-        [JSON_OBJECT] = EBB_OBJECT, [JSON_ARRAY] = EBB_ARRAY,
-        [JSON_STRING] = EBB_STRING, [JSON_INTEGER] = EBB_INT,
-        [JSON_REAL] = EBB_FLOAT,    [JSON_TRUE] = EBB_BOOL,
-        [JSON_FALSE] = EBB_BOOL,    [JSON_NULL] = EBB_NULL,
-    };
+/* ---- whole values ---- */
 
-    return value != NULL ? types[json_typeof(tree(value))] : EBB_NULL;
+static int copy_array(ebb_array *copy, const ebb_array *array, int depth)
+{
+    for (size_t i = 0; i < array->head.n; i++)
+        if (ebb_value_add(&copy->head,
+                          ebb_value_copy_at(array->members[i], depth)) != 0)
+            return -1;
+    return 0;
 }
 
-const char *ebb_type_name(ebb_type type)
+static ebb_value *copy_container(const ebb_value *value, int depth)
 {
-    static const char *const names[] = { "null",   "boolean", "integer",
-                                         "number", "string",  "array",
-                                         "object" };
+    bool is_array = value->type == EBB_ARRAY;
+    ebb_value *copy = is_array ? ebb_value_array() : ebb_value_object();
+    int failed;
 
-    return names[type];
+    if (copy == NULL)
+        return NULL;
+    failed = is_array ? copy_array((ebb_array *)copy, (const ebb_array *)value,
+                                   depth + 1)
+                      : ebb_object_copy((ebb_object *)copy,
+                                        (const ebb_object *)value, depth + 1);
+    if (!failed)
+        return copy;
+    ebb_value_free(copy);
+    return NULL;
 }
 
-bool ebb_value_get_bool(const ebb_value *value)
+/* Another owner of what does not change. */
+static ebb_value *share(const ebb_value *leaf)
 {
-    return json_is_true(tree(value));
+    union {
+        const ebb_value *given;
+        ebb_value *shared;
+    } same = { .given = leaf };
+
+    if (atomic_load_explicit(&same.shared->owners, memory_order_relaxed) > 0)
+        atomic_fetch_add(&same.shared->owners, 1);
+    return same.shared;
 }
 
-int64_t ebb_value_get_int(const ebb_value *value)
+ebb_value *ebb_value_copy_at(const ebb_value *value, int depth)
 {
-    return json_integer_value(tree(value));
-}
-
-double ebb_value_get_float(const ebb_value *value)
-{
-    return json_number_value(tree(value));
-}
-
-const char *ebb_value_get_string(const ebb_value *value, size_t *n)
-{
-    const char *text = json_string_value(tree(value));
-
-    if (n != NULL)
-        *n = text != NULL ? json_string_length(tree(value)) : 0;
-    return text;
-}
-
-size_t ebb_value_size(const ebb_value *value)
-{
-    if (ebb_value_type(value) == EBB_OBJECT)
-        return json_object_size(tree(value));
-    return json_array_size(tree(value));
-}
-
-ebb_value *ebb_value_at(const ebb_value *array, size_t index)
-{
-    return value_of(json_array_get(tree(array), index));
-}
-
-ebb_value *ebb_value_find(const ebb_value *object, const char *key)
-{
-    return value_of(json_object_get(tree(object), key));
-}
-
-const char *ebb_value_find_string(const ebb_value *object, const char *key)
-{
-    return ebb_value_get_string(ebb_value_find(object, key), NULL);
-}
-
-int64_t ebb_value_find_int(const ebb_value *object, const char *key,
-                           int64_t otherwise)
-{
-    const ebb_value *member = ebb_value_find(object, key);
-
-    if (ebb_value_type(member) == EBB_NULL)
-        return otherwise;
-    return ebb_value_get_int(member);
-}
-
-bool ebb_value_find_bool(const ebb_value *object, const char *key,
-                         bool otherwise)
-{
-    const ebb_value *member = ebb_value_find(object, key);
-
-    if (ebb_value_type(member) == EBB_NULL)
-        return otherwise;
-    return ebb_value_get_bool(member);
-}
-
-bool ebb_value_next(const ebb_value *object, void **place, const char **key,
-                    ebb_value **member)
-{
-    json_t *json = tree(object);
-
-    *place = *place == NULL ? json_object_iter(json)
-                            : json_object_iter_next(json, *place);
-    if (*place == NULL)
-        return false;
-    *key = json_object_iter_key(*place);
-    *member = value_of(json_object_iter_value(*place));
-    return true;
-}
-
-static ebb_value *copy_at(const ebb_value *value, int depth);
-
-static ebb_value *copy_array(const ebb_value *value, int depth)
-{
-    ebb_value *copy = ebb_value_array();
-
-    for (size_t i = 0; copy != NULL && i < ebb_value_size(value); i++)
-        if (ebb_value_add(copy, copy_at(ebb_value_at(value, i), depth)) < 0) {
-            ebb_value_free(copy);
-            copy = NULL;
-        }
-    return copy;
-}
-
-static ebb_value *copy_object(const ebb_value *value, int depth)
-{
-    ebb_value *copy = ebb_value_object(), *member;
-    void *place = NULL;
-    const char *key;
-
-    while (copy != NULL && ebb_value_next(value, &place, &key, &member))
-        if (ebb_value_set(copy, key, copy_at(member, depth)) < 0) {
-            ebb_value_free(copy);
-            copy = NULL;
-        }
-    return copy;
-}
-
-static ebb_value *copy_at(const ebb_value *value, int depth)
-{
-    ebb_type type = ebb_value_type(value);
-
     if (value == NULL)
         return ebb_value_null();
-    if (type != EBB_ARRAY && type != EBB_OBJECT)
-        return value_of(json_incref(tree(value))); /* nothing changes it */
-    if (depth >= EBB_VALUE_DEPTH_MAX)
-        return NULL;
-    return type == EBB_ARRAY ? copy_array(value, depth + 1)
-                             : copy_object(value, depth + 1);
+    if (value->type != EBB_ARRAY && value->type != EBB_OBJECT)
+        return share(value);
+    return depth < EBB_VALUE_DEPTH_MAX ? copy_container(value, depth) : NULL;
 }
 
 ebb_value *ebb_value_copy(const ebb_value *value)
 {
-    return copy_at(value, 0);
+    return ebb_value_copy_at(value, 0);
+}
+
+static bool same_members(const ebb_value *a, const ebb_value *b)
+{
+    void *place = NULL;
+    ebb_value *member;
+    const char *key;
+
+    for (size_t i = 0; a->type == EBB_ARRAY && i < a->n; i++)
+        if (!ebb_value_equal(ebb_value_at(a, i), ebb_value_at(b, i)))
+            return false;
+    while (ebb_value_next(a, &place, &key, &member)) {
+        const ebb_value *other = ebb_value_find(b, key);
+
+        if (other == NULL || !ebb_value_equal(member, other))
+            return false;
+    }
+    return true;
 }
 
 bool ebb_value_equal(const ebb_value *a, const ebb_value *b)
 {
-    if (a == NULL || b == NULL)
-        return ebb_value_type(a) == ebb_value_type(b);
-    return json_equal(tree(a), tree(b)) != 0;
-}
+    ebb_type type = ebb_value_type(a);
 
-ebb_value *ebb_value_parse(const char *text, size_t n, size_t values_max,
-                           ebb_err *err)
-{
-    json_error_t why;
-    json_t *json;
-
-    if (ebb_value_scan(text, n,
-                       values_max > 0 ? values_max : VALUES_MAX_DEFAULT,
-                       EBB_VALUE_DEPTH_MAX, err) < 0)
-        return NULL;
-    json = json_loadb(text != NULL ? text : "", n,
-                      JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY,
-                      &why);
-    if (json == NULL)
-        ebb_err_set(err,
-                    json_error_code(&why) == json_error_out_of_memory
-                        ? EBB_NO_MEMORY
-                        : EBB_PROTOCOL,
-                    "invalid JSON at line %d, column %d: %s", why.line,
-                    why.column, why.text);
-    return value_of(json);
+    if (type != ebb_value_type(b))
+        return false;
+    switch (type) {
+    case EBB_BOOL:
+        return a->boolean == b->boolean;
+    case EBB_INT:
+        return a->integer == b->integer;
+    case EBB_FLOAT:
+        return a->real == b->real;
+    case EBB_STRING:
+        return a->n == b->n &&
+               memcmp(((const ebb_string *)a)->bytes,
+                      ((const ebb_string *)b)->bytes, a->n) == 0;
+    case EBB_ARRAY:
+    case EBB_OBJECT:
+        return a->n == b->n && same_members(a, b);
+    default:
+        return true;
+    }
 }

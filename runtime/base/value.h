@@ -9,7 +9,7 @@
  * strings are valid UTF-8 and may hold NUL, an empty array is not an empty
  * object.
  *
- * It is the only module that knows the JSON library (jansson).
+ * It is the only module that knows the JSON library (yajl).
  */
 
 #include "base/attr.h"
@@ -105,24 +105,23 @@ EBB_API bool ebb_value_next(const ebb_value *object, void **place,
 /*
  * Parses strict JSON: duplicate keys, integers beyond int64, bytes that are
  * not UTF-8 or deeper nesting than EBB_VALUE_DEPTH_MAX are EBB_PROTOCOL with
- * the place. More than values_max values (0: 1,000,000), counted before
- * anything is built, are EBB_LIMIT_EXCEEDED.
+ * the place, of the last byte that was read. More than values_max values (0:
+ * 1,000,000) are EBB_LIMIT_EXCEEDED, and no more than those are built.
  */
 EBB_API ebb_value *ebb_value_parse(const char *text, size_t n,
                                    size_t values_max, ebb_err *err);
 
 /* How to write. */
 #define EBB_WRITE_COMPACT 0u
-#define EBB_WRITE_PRETTY 1u /* two spaces, one member a line */
-#define EBB_WRITE_SORTED 2u /* keys by bytes: the canonical form */
-#define EBB_WRITE_ASCII 4u  /* every other character as \uXXXX */
+#define EBB_WRITE_PRETTY  1u /* two spaces, one member a line */
+#define EBB_WRITE_SORTED  2u /* keys by bytes: the canonical form */
+#define EBB_WRITE_ASCII   4u /* every other character as \uXXXX */
 
 /*
  * JSON text, NUL-terminated, freed with ebb_mem_free; n may be NULL. NULL
  * means no memory, or nesting beyond the maximum.
  */
-EBB_API char *ebb_value_write(const ebb_value *value, unsigned how,
-                              size_t *n);
+EBB_API char *ebb_value_write(const ebb_value *value, unsigned how, size_t *n);
 
 /* The length of the compact form in bytes, without making it; 0: as NULL. */
 EBB_API size_t ebb_value_length(const ebb_value *value);

@@ -5,7 +5,7 @@
  * the length, for which no string is looked at, answers for them.
  */
 
-#include "base/value.h"
+#include "base/value_private.h"
 
 #include <string.h>
 
@@ -31,43 +31,41 @@ static bool take_string(size_t n, size_t *left)
     return n <= *left / ESCAPE_BYTES && take_bytes(n * ESCAPE_BYTES + 2, left);
 }
 
-static bool take_object(const ebb_value *value, size_t *left, int depth)
+/* A key that stands in the member has at most so many bytes. */
+static size_t key_bytes(const ebb_member *member)
 {
-    void *place = NULL;
-    ebb_value *member;
-    const char *key;
+    return ebb_member_is_long(member) ? strlen(ebb_member_key(member))
+                                      : EBB_KEY_BYTES;
+}
 
-    while (ebb_value_next(value, &place, &key, &member))
-        if (!take_string(strlen(key), left) || !take(member, left, depth) ||
-            !take_bytes(2, left))
+static bool take_object(const ebb_object *o, size_t *left, int depth)
+{
+    for (size_t i = 0; i < o->head.n; i++)
+        if (!take_string(key_bytes(&o->members[i]), left) ||
+            !take(o->members[i].value, left, depth) || !take_bytes(2, left))
             return false;
     return take_bytes(2, left);
 }
 
-static bool take_array(const ebb_value *value, size_t *left, int depth)
+static bool take_array(const ebb_array *array, size_t *left, int depth)
 {
-    size_t n = ebb_value_size(value);
-
-    for (size_t i = 0; i < n; i++)
-        if (!take(ebb_value_at(value, i), left, depth) || !take_bytes(1, left))
+    for (size_t i = 0; i < array->head.n; i++)
+        if (!take(array->members[i], left, depth) || !take_bytes(1, left))
             return false;
     return take_bytes(2, left);
 }
 
 static bool take(const ebb_value *value, size_t *left, int depth)
 {
-    size_t n;
-
     switch (ebb_value_type(value)) {
     case EBB_STRING:
-        ebb_value_get_string(value, &n);
-        return take_string(n, left);
+        return take_string(value->n, left);
     case EBB_ARRAY:
         return depth < EBB_VALUE_DEPTH_MAX &&
-               take_array(value, left, depth + 1);
+               take_array((const ebb_array *)value, left, depth + 1);
     case EBB_OBJECT:
         return depth < EBB_VALUE_DEPTH_MAX &&
-               take_object(value, left, depth + 1);
+               take_object((const ebb_object *)value, left, depth + 1);
     default:
         return take_bytes(NUMBER_BYTES, left);
     }

@@ -53,7 +53,7 @@ layers.table = {
 -- header: a name or a folder ("curl/"); owner: the files that may include it,
 -- by how their paths begin.
 layers.owners = {
-  { header = "jansson.h", owner = "runtime/base/value" },
+  { header = "yajl/", owner = "runtime/base/value_parse" },
   { header = "openssl/", owner = "runtime/base/digest" },
   { header = "protobuf-c/", owner = "runtime/wire/" },
   { header = "uv.h", owner = "runtime/net/loop" },

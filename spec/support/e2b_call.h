@@ -51,9 +51,11 @@ static inline rig_call *rig_start(rig *r, const char *task, const char *json)
     ebb_value *given = ebb_value_parse(json, strlen(json), 0, &call->err);
 
     assert_non_null(found);
-    assert_non_null(given);
-    call->input = ebb_fields_check(task, found->fields, found->fields_count,
-                                   given, &call->err);
+    if (given == NULL) /* a test may starve it */
+        assert_int_equal(call->err.code, EBB_NO_MEMORY);
+    else
+        call->input = ebb_fields_check(task, found->fields, found->fields_count,
+                                       given, &call->err);
     ebb_value_free(given);
     if (call->input != NULL && found->check != NULL &&
         found->check(call->input, &call->err) != 0) {

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * What a value is in memory: one block each, whose type says which of these
+ * structs it is. A leaf (null, boolean, number, string) never changes and may
+ * have several owners; an array or object has one.
+ */
+
+#include "base/value.h"
+
+#include <stdatomic.h>
+
+struct ebb_value {
+    ebb_type type;
+    atomic_uint owners; /* 0: a constant, which is never freed */
+    union {
+        bool boolean;
+        int64_t integer;
+        double real;
+        size_t n; /* bytes of a string, members of an array or object */
+    };
+};
+
+typedef struct ebb_value_string {
+    ebb_value head;
+    char bytes[]; /* and a NUL */
+} ebb_string;
+
+typedef struct ebb_value_array {
+    ebb_value head;
+    size_t room;
+    ebb_value **members;
+} ebb_array;
+
+/*
+ * Most keys are short and stand in the member itself. A longer one is a block
+ * of its own, to which the first bytes point; then the last is not NUL.
+ */
+#define EBB_KEY_BYTES 16 /* with the NUL */
+
+typedef struct ebb_member {
+    ebb_value *value;
+    char key[EBB_KEY_BYTES];
+} ebb_member;
+
+static inline bool ebb_member_is_long(const ebb_member *member)
+{
+    return member->key[EBB_KEY_BYTES - 1] != '\0';
+}
+
+/*
+ * Members of a large object by their key: a balanced tree (an AA tree), since
+ * whoever sends an object chooses its keys, and no choice makes it slow.
+ */
+typedef struct ebb_branch {
+    uint32_t left, right, level; /* numbers of members from 1; 0: none */
+} ebb_branch;
+
+#define EBB_MEMBERS_FEW 4 /* have their room in the object's own block */
+
+typedef struct ebb_object {
+    ebb_value head;
+    size_t room;
+    ebb_member *members;  /* in order of insertion; few at first */
+    ebb_branch *branches; /* room + 1; NULL: few members, or no memory */
+    uint32_t root;
+    ebb_member few[EBB_MEMBERS_FEW];
+} ebb_object;
+
+ebb_value *ebb_value_new(ebb_type type, size_t bytes);
+
+/* As ebb_value_string, of bytes that are known to be UTF-8. */
+ebb_value *ebb_value_string_valid(const char *bytes, size_t n);
+
+/* As ebb_value_copy, of a value inside so many others. */
+ebb_value *ebb_value_copy_at(const ebb_value *value, int depth);
+
+/* Whether bytes can be a key: UTF-8 without NUL. */
+bool ebb_member_takes(const char *key, size_t n);
+
+const char *ebb_member_key(const ebb_member *member);
+
+/* The member of a key of n bytes, which hold no NUL; NULL: there is none. */
+ebb_member *ebb_object_find(const ebb_object *object, const char *key,
+                            size_t n);
+
+/* A new last member of a key that is not there. NULL: no memory. */
+ebb_member *ebb_object_add(ebb_object *object, const char *key, size_t n);
+
+void ebb_object_del(ebb_object *object, ebb_member *member);
+void ebb_object_clear(ebb_object *object);
+int ebb_object_copy(ebb_object *copy, const ebb_object *object, int depth);
