@@ -163,6 +163,22 @@ static size_t on_write(char *bytes, size_t size, size_t count, void *context)
 
 /* ---- what libcurl is told ---- */
 
+/* What is said of the buffers' sizes at their names. */
+static void set_room(ebb_http_call *call)
+{
+    CURL *easy = call->easy;
+
+    if (call->body.n <= EBB_HTTP_SMALL_BODY) {
+        curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE,
+                         (long)EBB_HTTP_SMALL_BODY);
+    } else if (call->body.n > EBB_HTTP_LARGE_BODY) {
+        curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE,
+                         (long)EBB_HTTP_LARGE_SEND_BYTES);
+        curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
+                         (long)EBB_HTTP_LARGE_READ_BYTES);
+    }
+}
+
 static int set_body(ebb_http_call *call, const ebb_http_request *request,
                     ebb_err *err)
 {
@@ -178,9 +194,7 @@ static int set_body(ebb_http_call *call, const ebb_http_request *request,
     if (call->body.n > 0) {
         /* From a callback, of fixed size, without seek function: libcurl
          * cannot rewind and so cannot send twice. */
-        if (call->body.n <= EBB_HTTP_SMALL_BODY)
-            curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE,
-                             (long)EBB_HTTP_SMALL_BODY);
+        set_room(call);
         curl_easy_setopt(easy, CURLOPT_POST, 1L);
         curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                          (curl_off_t)call->body.n);

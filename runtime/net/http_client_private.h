@@ -30,6 +30,15 @@
 /* libcurl's smallest buffer for a body; else it takes 64 KiB for any. */
 #define EBB_HTTP_SMALL_BODY 16384
 
+/*
+ * Above those 64 KiB, whose answer is short, it goes out in larger pieces. Both
+ * buffers are not larger than they are together for others: more, freed at the
+ * end of each call, would be given back to the kernel and asked for again.
+ */
+#define EBB_HTTP_LARGE_BODY       65536
+#define EBB_HTTP_LARGE_SEND_BYTES (120 * 1024)
+#define EBB_HTTP_LARGE_READ_BYTES (8 * 1024)
+
 /* The heads of one answer together, 1xx included. */
 #define EBB_HTTP_HEAD_MAX 65536
 
