@@ -13,67 +13,62 @@
 #define NUMBER_BYTES 32 /* ample for 17 digits, signs, point and exponent */
 
 /*
- * Counts down what is left for the text, and stops where nothing is. Deep
- * nesting is left to the writer, which knows what to say of it.
+ * What a value comes to at most, or more than most as soon as that is sure.
+ * Deep nesting is left to the writer, which knows what to say of it.
  */
-static bool take(const ebb_value *value, size_t *left, int depth);
+static size_t bound(const ebb_value *value, size_t most, int depth);
 
-static bool take_bytes(size_t n, size_t *left)
+static size_t string_bound(size_t n)
 {
-    if (n > *left)
-        return false;
-    *left -= n;
-    return true;
-}
-
-static bool take_string(size_t n, size_t *left)
-{
-    return n <= *left / ESCAPE_BYTES && take_bytes(n * ESCAPE_BYTES + 2, left);
+    return n * ESCAPE_BYTES + 2;
 }
 
 /* A key that stands in the member has at most so many bytes. */
-static size_t key_bytes(const ebb_member *member)
+static size_t key_bound(const ebb_member *member)
 {
-    return ebb_member_is_long(member) ? strlen(ebb_member_key(member))
-                                      : EBB_KEY_BYTES;
+    return string_bound(ebb_member_is_long(member)
+                            ? strlen(ebb_member_key(member))
+                            : EBB_KEY_BYTES);
 }
 
-static bool take_object(const ebb_object *o, size_t *left, int depth)
+static size_t object_bound(const ebb_object *o, size_t most, int depth)
 {
-    for (size_t i = 0; i < o->head.n; i++)
-        if (!take_string(key_bytes(&o->members[i]), left) ||
-            !take(o->members[i].value, left, depth) || !take_bytes(2, left))
-            return false;
-    return take_bytes(2, left);
+    size_t sum = 2;
+
+    for (size_t i = 0; i < o->head.n && sum <= most; i++)
+        sum += key_bound(&o->members[i]) +
+               bound(o->members[i].value, most, depth) + 2;
+    return sum;
 }
 
-static bool take_array(const ebb_array *array, size_t *left, int depth)
+static size_t array_bound(const ebb_array *array, size_t most, int depth)
 {
-    for (size_t i = 0; i < array->head.n; i++)
-        if (!take(array->members[i], left, depth) || !take_bytes(1, left))
-            return false;
-    return take_bytes(2, left);
+    size_t sum = 2;
+
+    for (size_t i = 0; i < array->head.n && sum <= most; i++)
+        sum += bound(array->members[i], most, depth) + 1;
+    return sum;
 }
 
-static bool take(const ebb_value *value, size_t *left, int depth)
+static size_t bound(const ebb_value *value, size_t most, int depth)
 {
     switch (ebb_value_type(value)) {
     case EBB_STRING:
-        return take_string(value->n, left);
+        return string_bound(value->n);
     case EBB_ARRAY:
-        return depth < EBB_VALUE_DEPTH_MAX &&
-               take_array((const ebb_array *)value, left, depth + 1);
     case EBB_OBJECT:
-        return depth < EBB_VALUE_DEPTH_MAX &&
-               take_object((const ebb_object *)value, left, depth + 1);
+        if (depth >= EBB_VALUE_DEPTH_MAX)
+            return most + 1;
+        return value->type == EBB_ARRAY
+                   ? array_bound((const ebb_array *)value, most, depth + 1)
+                   : object_bound((const ebb_object *)value, most, depth + 1);
     default:
-        return take_bytes(NUMBER_BYTES, left);
+        return NUMBER_BYTES;
     }
 }
 
 bool ebb_value_fits(const ebb_value *value, size_t bytes_max)
 {
-    size_t left = bytes_max;
-
-    return take(value, &left, 0) || ebb_value_length(value) <= bytes_max;
+    return bound(value, bytes_max, 0) <= bytes_max ||
+           ebb_value_length(value) <= bytes_max;
 }
