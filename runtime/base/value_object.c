@@ -142,12 +142,21 @@ static ebb_member *find_in_tree(const ebb_object *o, const char *key, size_t n)
 
 /* ---- members ---- */
 
+/* Of two short keys the first byte and the length tell most apart. */
+static bool has_key(const ebb_member *member, const char *key, size_t n)
+{
+    if (n == 0 || n >= EBB_KEY_BYTES)
+        return compare(key, n, member) == 0;
+    return member->key[0] == key[0] && member->key[n] == '\0' &&
+           !ebb_member_is_long(member) && memcmp(member->key, key, n) == 0;
+}
+
 ebb_member *ebb_object_find(const ebb_object *o, const char *key, size_t n)
 {
     if (o->branches != NULL)
         return find_in_tree(o, key, n);
     for (size_t i = 0; i < o->head.n; i++)
-        if (compare(key, n, &o->members[i]) == 0)
+        if (has_key(&o->members[i], key, n))
             return &o->members[i];
     return NULL;
 }
