@@ -139,7 +139,7 @@ static int append(ebb_array *array, ebb_value *member)
     ebb_value **members;
 
     if (array->head.n == array->room) {
-        members = ebb_mem_resize(array->members, room * sizeof *members);
+        members = ebb_mem_resize(array->members, room * sizeof(ebb_value *));
         if (members == NULL)
             return -1;
         array->members = members;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define MEMBERS_MAX  UINT32_MAX / 2
+#define MEMBERS_MAX  (UINT32_MAX / 2)
 #define BRANCHES_MIN 16 /* fewer members are looked at one by one */
 
 /* ---- keys ---- */

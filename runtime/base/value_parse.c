@@ -294,8 +294,10 @@ static int check_pairs(const parser *p, ebb_err *err)
 /* yajl overlooks the beginning of a string or word after the value. */
 static int check_rest(const parser *p, ebb_err *err)
 {
+    static const char blanks[] = { ' ', '\t', '\r', '\n' };
+
     for (size_t i = p->end; i < p->n; i++)
-        if (memchr(" \t\r\n", p->text[i], 4) == NULL)
+        if (memchr(blanks, p->text[i], sizeof blanks) == NULL)
             return invalid(p, i, "more than one value", err);
     return 0;
 }
