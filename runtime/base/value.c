@@ -98,12 +98,8 @@ ebb_value *ebb_value_object(void)
     ebb_value *value = ebb_value_new(EBB_OBJECT, sizeof(ebb_object));
     ebb_object *object = (ebb_object *)value;
 
-    if (object != NULL) {
-        object->room = EBB_MEMBERS_FEW;
-        object->members = object->few;
-        object->branches = NULL;
-        object->root = 0;
-    }
+    if (object != NULL)
+        object->many = NULL;
     return value;
 }
 
@@ -224,7 +220,7 @@ static ebb_value *copy_container(const ebb_value *value, int depth)
     failed = is_array ? copy_array((ebb_array *)copy, (const ebb_array *)value,
                                    depth + 1)
                       : ebb_object_copy((ebb_object *)copy,
-                                        (const ebb_object *)value, depth + 1);
+                                        ebb_object_of(value), depth + 1);
     if (!failed)
         return copy;
     ebb_value_free(copy);
@@ -234,14 +230,11 @@ static ebb_value *copy_container(const ebb_value *value, int depth)
 /* Another owner of what does not change. */
 static ebb_value *share(const ebb_value *leaf)
 {
-    union {
-        const ebb_value *given;
-        ebb_value *shared;
-    } same = { .given = leaf };
+    ebb_value *shared = ebb_value_mutable(leaf);
 
-    if (atomic_load_explicit(&same.shared->owners, memory_order_relaxed) > 0)
-        atomic_fetch_add(&same.shared->owners, 1);
-    return same.shared;
+    if (atomic_load_explicit(&shared->owners, memory_order_relaxed) > 0)
+        atomic_fetch_add(&shared->owners, 1);
+    return shared;
 }
 
 ebb_value *ebb_value_copy_at(const ebb_value *value, int depth)

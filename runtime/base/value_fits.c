@@ -31,13 +31,14 @@ static size_t key_bound(const ebb_member *member)
                             : EBB_KEY_BYTES);
 }
 
-static size_t object_bound(const ebb_object *o, size_t most, int depth)
+static size_t object_bound(ebb_object *o, size_t most, int depth)
 {
+    const ebb_member *members = ebb_object_members(o);
     size_t sum = 2;
 
     for (size_t i = 0; i < o->head.n && sum <= most; i++)
-        sum += key_bound(&o->members[i]) +
-               bound(o->members[i].value, most, depth) + 2;
+        sum +=
+            key_bound(&members[i]) + bound(members[i].value, most, depth) + 2;
     return sum;
 }
 
@@ -61,7 +62,7 @@ static size_t bound(const ebb_value *value, size_t most, int depth)
             return most + 1;
         return value->type == EBB_ARRAY
                    ? array_bound((const ebb_array *)value, most, depth + 1)
-                   : object_bound((const ebb_object *)value, most, depth + 1);
+                   : object_bound(ebb_object_of(value), most, depth + 1);
     default:
         return NUMBER_BYTES;
     }

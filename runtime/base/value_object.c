@@ -92,50 +92,50 @@ static uint32_t split(ebb_branch *b, uint32_t at)
 }
 
 /* Takes a member into the tree below at, and gives its new root. */
-static uint32_t insert(ebb_object *o, uint32_t at, uint32_t number)
+static uint32_t insert(ebb_many *many, uint32_t at, uint32_t number)
 {
-    const char *key = ebb_member_key(&o->members[number - 1]);
-    ebb_branch *b = o->branches;
+    const char *key = ebb_member_key(&many->members[number - 1]);
+    ebb_branch *b = many->branches;
 
     if (at == 0) {
         b[number] = (ebb_branch){ .level = 1 };
         return number;
     }
-    if (compare(key, strlen(key), &o->members[at - 1]) < 0)
-        b[at].left = insert(o, b[at].left, number);
+    if (compare(key, strlen(key), &many->members[at - 1]) < 0)
+        b[at].left = insert(many, b[at].left, number);
     else
-        b[at].right = insert(o, b[at].right, number);
+        b[at].right = insert(many, b[at].right, number);
     return split(b, skew(b, at));
 }
 
 /* Without memory for it members are looked at one by one. */
-static void grow_tree(ebb_object *o)
+static void grow_tree(ebb_many *many, size_t n)
 {
-    o->branches = ebb_mem_alloc((o->room + 1) * sizeof *o->branches);
-    if (o->branches == NULL)
+    many->branches = ebb_mem_alloc((many->room + 1) * sizeof *many->branches);
+    if (many->branches == NULL)
         return;
-    o->branches[0] = (ebb_branch){ 0 };
-    o->root = 0;
-    for (uint32_t i = 1; i <= o->head.n; i++)
-        o->root = insert(o, o->root, i);
+    many->branches[0] = (ebb_branch){ 0 };
+    many->root = 0;
+    for (uint32_t i = 1; i <= n; i++)
+        many->root = insert(many, many->root, i);
 }
 
-static void drop_tree(ebb_object *o)
+static void drop_tree(ebb_many *many)
 {
-    ebb_mem_free(o->branches);
-    o->branches = NULL;
+    ebb_mem_free(many->branches);
+    many->branches = NULL;
 }
 
-static ebb_member *find_in_tree(const ebb_object *o, const char *key, size_t n)
+static ebb_member *find_in_tree(ebb_many *many, const char *key, size_t n)
 {
-    uint32_t at = o->root;
+    uint32_t at = many->root;
 
     while (at != 0) {
-        int order = compare(key, n, &o->members[at - 1]);
+        int order = compare(key, n, &many->members[at - 1]);
 
         if (order == 0)
-            return &o->members[at - 1];
-        at = order < 0 ? o->branches[at].left : o->branches[at].right;
+            return &many->members[at - 1];
+        at = order < 0 ? many->branches[at].left : many->branches[at].right;
     }
     return NULL;
 }
@@ -151,81 +151,89 @@ static bool has_key(const ebb_member *member, const char *key, size_t n)
            !ebb_member_is_long(member) && memcmp(member->key, key, n) == 0;
 }
 
-ebb_member *ebb_object_find(const ebb_object *o, const char *key, size_t n)
+ebb_member *ebb_object_find(ebb_object *o, const char *key, size_t n)
 {
-    if (o->branches != NULL)
-        return find_in_tree(o, key, n);
+    ebb_member *members = ebb_object_members(o);
+
+    if (o->many != NULL && o->many->branches != NULL)
+        return find_in_tree(o->many, key, n);
     for (size_t i = 0; i < o->head.n; i++)
-        if (has_key(&o->members[i], key, n))
-            return &o->members[i];
+        if (has_key(&members[i], key, n))
+            return &members[i];
     return NULL;
 }
 
 static int make_room(ebb_object *o, size_t room)
 {
-    bool is_first = o->members == o->few;
-    ebb_member *members;
+    size_t had = o->many != NULL ? o->many->room : EBB_MEMBERS_FEW;
+    ebb_many *many;
 
-    if (room <= o->room)
+    if (room <= had)
         return 0;
     if (room > MEMBERS_MAX)
         return -1;
-    members =
-        ebb_mem_resize(is_first ? NULL : o->members, room * sizeof *members);
-    if (members == NULL)
+    many = ebb_mem_resize(o->many, sizeof *many + room * sizeof(ebb_member));
+    if (many == NULL)
         return -1;
-    if (is_first)
-        memcpy(members, o->few, o->head.n * sizeof *members);
-    o->members = members;
-    o->room = room;
-    drop_tree(o);
+    if (o->many == NULL) {
+        many->branches = NULL;
+        memcpy(many->members, o->few, o->head.n * sizeof(ebb_member));
+    }
+    many->room = (uint32_t)room;
+    drop_tree(many);
+    o->many = many;
     return 0;
 }
 
 ebb_member *ebb_object_add(ebb_object *o, const char *key, size_t n)
 {
+    size_t room = o->many != NULL ? o->many->room : EBB_MEMBERS_FEW;
     ebb_member *member;
 
-    if (o->head.n == o->room && make_room(o, 2 * o->room) != 0)
+    if (o->head.n == room && make_room(o, 2 * room) != 0)
         return NULL;
-    member = &o->members[o->head.n];
+    member = &ebb_object_members(o)[o->head.n];
     if (set_key(member, key, n) != 0)
         return NULL;
     o->head.n++;
-    if (o->branches != NULL)
-        o->root = insert(o, o->root, (uint32_t)o->head.n);
-    else if (o->head.n > BRANCHES_MIN)
-        grow_tree(o);
+    if (o->head.n <= BRANCHES_MIN)
+        return member;
+    if (o->many->branches != NULL)
+        o->many->root = insert(o->many, o->many->root, (uint32_t)o->head.n);
+    else
+        grow_tree(o->many, o->head.n);
     return member;
 }
 
 void ebb_object_del(ebb_object *o, ebb_member *member)
 {
-    size_t after = (size_t)(o->members + o->head.n - member) - 1;
+    size_t at = (size_t)(member - ebb_object_members(o));
 
     clear_member(member);
-    memmove(member, member + 1, after * sizeof *member);
+    memmove(member, member + 1, (o->head.n - at - 1) * sizeof *member);
     o->head.n--;
-    drop_tree(o);
+    if (o->many == NULL)
+        return;
+    drop_tree(o->many);
     if (o->head.n > BRANCHES_MIN)
-        grow_tree(o);
+        grow_tree(o->many, o->head.n);
 }
 
 void ebb_object_clear(ebb_object *o)
 {
     for (size_t i = 0; i < o->head.n; i++)
-        clear_member(&o->members[i]);
-    if (o->members != o->few)
-        ebb_mem_free(o->members);
-    drop_tree(o);
+        clear_member(&ebb_object_members(o)[i]);
+    if (o->many != NULL)
+        drop_tree(o->many);
+    ebb_mem_free(o->many);
 }
 
-int ebb_object_copy(ebb_object *copy, const ebb_object *o, int depth)
+int ebb_object_copy(ebb_object *copy, ebb_object *o, int depth)
 {
     if (make_room(copy, o->head.n) != 0)
         return -1;
     for (size_t i = 0; i < o->head.n; i++) {
-        const ebb_member *from = &o->members[i];
+        const ebb_member *from = &ebb_object_members(o)[i];
         const char *key = ebb_member_key(from);
         ebb_member *to = ebb_object_add(copy, key, strlen(key));
 

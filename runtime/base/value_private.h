@@ -49,24 +49,49 @@ static inline bool ebb_member_is_long(const ebb_member *member)
     return member->key[EBB_KEY_BYTES - 1] != '\0';
 }
 
+#define EBB_MEMBERS_FEW 4 /* have their room in the object's own block */
+
 /*
- * Members of a large object by their key: a balanced tree (an AA tree), since
- * whoever sends an object chooses its keys, and no choice makes it slow.
+ * The members of a larger object, and a balanced tree (an AA tree) of their
+ * keys: whoever sends an object chooses its keys, and no choice makes it slow.
  */
 typedef struct ebb_branch {
     uint32_t left, right, level; /* numbers of members from 1; 0: none */
 } ebb_branch;
 
-#define EBB_MEMBERS_FEW 4 /* have their room in the object's own block */
+typedef struct ebb_many {
+    uint32_t room, root;
+    ebb_branch *branches; /* room + 1; NULL: no need yet, or no memory */
+    ebb_member members[];
+} ebb_many;
 
 typedef struct ebb_object {
     ebb_value head;
-    size_t room;
-    ebb_member *members;  /* in order of insertion; few at first */
-    ebb_branch *branches; /* room + 1; NULL: few members, or no memory */
-    uint32_t root;
+    ebb_many *many; /* NULL: the members are few */
     ebb_member few[EBB_MEMBERS_FEW];
 } ebb_object;
+
+/* Reading gives out members that may be changed, though it changes none. */
+static inline ebb_value *ebb_value_mutable(const ebb_value *value)
+{
+    union {
+        const ebb_value *given;
+        ebb_value *same;
+    } as = { .given = value };
+
+    return as.same;
+}
+
+static inline ebb_object *ebb_object_of(const ebb_value *value)
+{
+    return (ebb_object *)ebb_value_mutable(value);
+}
+
+/* In order of insertion. */
+static inline ebb_member *ebb_object_members(ebb_object *object)
+{
+    return object->many != NULL ? object->many->members : object->few;
+}
 
 ebb_value *ebb_value_new(ebb_type type, size_t bytes);
 
@@ -82,12 +107,11 @@ bool ebb_member_takes(const char *key, size_t n);
 const char *ebb_member_key(const ebb_member *member);
 
 /* The member of a key of n bytes, which hold no NUL; NULL: there is none. */
-ebb_member *ebb_object_find(const ebb_object *object, const char *key,
-                            size_t n);
+ebb_member *ebb_object_find(ebb_object *object, const char *key, size_t n);
 
 /* A new last member of a key that is not there. NULL: no memory. */
 ebb_member *ebb_object_add(ebb_object *object, const char *key, size_t n);
 
 void ebb_object_del(ebb_object *object, ebb_member *member);
 void ebb_object_clear(ebb_object *object);
-int ebb_object_copy(ebb_object *copy, const ebb_object *object, int depth);
+int ebb_object_copy(ebb_object *copy, ebb_object *object, int depth);

@@ -63,7 +63,7 @@ ebb_value *ebb_value_find(const ebb_value *object, const char *key)
 
     if (ebb_value_type(object) != EBB_OBJECT)
         return NULL;
-    member = ebb_object_find((const ebb_object *)object, key, strlen(key));
+    member = ebb_object_find(ebb_object_of(object), key, strlen(key));
     return member != NULL ? member->value : NULL;
 }
 
@@ -95,13 +95,13 @@ bool ebb_value_find_bool(const ebb_value *object, const char *key,
 bool ebb_value_next(const ebb_value *object, void **place, const char **key,
                     ebb_value **member)
 {
-    const ebb_object *o = (const ebb_object *)object;
-    ebb_member *at;
+    ebb_member *members, *at;
 
     if (ebb_value_type(object) != EBB_OBJECT)
         return false;
-    at = *place == NULL ? o->members : (ebb_member *)*place + 1;
-    if (o->head.n == 0 || at == o->members + o->head.n)
+    members = ebb_object_members(ebb_object_of(object));
+    at = *place == NULL ? members : (ebb_member *)*place + 1;
+    if (at == members + object->n)
         return false;
     *place = at;
     *key = ebb_member_key(at);
