@@ -114,24 +114,23 @@ static bool sparse_is_fine(const writer *w, const keys *k)
 }
 
 /* Whether the table is a list; raises when it is neither list nor object. */
-static bool is_list(const writer *w, const place *at, int index)
+static bool is_list(const writer *w, const place *at, int index, const keys *k)
 {
     bool marked = lebb_value_marked(w->L, index);
     bool relaxed = w->how & LEBB_VALUE_RELAXED;
-    keys k = look_at_keys(w->L, index);
 
-    if (k.has_others)
+    if (k->has_others)
         return fail(w, at, "a key is neither a string nor an integer");
-    if (k.integers == 0 && k.names == 0)
+    if (k->integers == 0 && k->names == 0)
         return marked;
-    if (k.integers == 0 && !marked)
+    if (k->integers == 0 && !marked)
         return false;
-    if (k.names > 0 || k.below_one) {
+    if (k->names > 0 || k->below_one) {
         if (relaxed && !marked)
             return false;
         return fail(w, at, "the keys are neither 1..n nor all strings");
     }
-    if (k.integers == k.last || sparse_is_fine(w, &k))
+    if (k->integers == k->last || sparse_is_fine(w, k))
         return true;
     if (relaxed && !marked)
         return false;
@@ -175,7 +174,8 @@ static ebb_value *scalar(const writer *w, const place *at, int index)
     return NULL;
 }
 
-static void fill(writer *w, const place *at, int index, ebb_value *into);
+static void fill(writer *w, const place *at, int index, const keys *k,
+                 ebb_value *into);
 
 /* Where a converted member goes: the root's box, a list or an object. */
 typedef struct target {
@@ -215,6 +215,7 @@ static void check_table(const writer *w, const place *at)
 static void convert(writer *w, place *at, int index, const target *to)
 {
     ebb_value *table;
+    keys k;
 
     if (++w->count > LEBB_VALUES_MAX)
         lebb_raise_code(w->L, EBB_LIMIT_EXCEEDED, "%s: more than %d values",
@@ -225,18 +226,18 @@ static void convert(writer *w, place *at, int index, const target *to)
     }
     at->table = lua_topointer(w->L, index);
     check_table(w, at);
-    table = is_list(w, at, index) ? ebb_value_array() : ebb_value_object();
+    k = look_at_keys(w->L, index);
+    table = is_list(w, at, index, &k) ? ebb_value_array() : ebb_value_object();
     put(w, at, to, table);
-    fill(w, at, index, table);
+    fill(w, at, index, &k, table);
 }
 
-static void fill_list(writer *w, const place *at, int index, ebb_value *into)
+static void fill_list(writer *w, const place *at, int index, const keys *k,
+                      ebb_value *into)
 {
-    lua_Integer n = (lua_Integer)lua_rawlen(w->L, index);
     target to = { .into = into };
+    lua_Integer n = k->last;
 
-    if (w->how & LEBB_VALUE_RELAXED)
-        n = look_at_keys(w->L, index).last;
     for (lua_Integer i = 1; i <= n; i++) {
         place member = { .up = at, .index = i, .depth = at->depth + 1 };
         lua_rawgeti(w->L, index, i);
@@ -269,10 +270,8 @@ static int compare_entries(const void *left, const void *right)
  * Pushes the keys in order, so that one table is one text in every process;
  * Lua's own order differs.
  */
-static const entry *push_entries(lua_State *L, int index, size_t *n)
+static const entry *push_entries(lua_State *L, int index, size_t count)
 {
-    keys k = look_at_keys(L, index);
-    size_t count = (size_t)(k.integers + k.names);
     entry *entries = lua_newuserdatauv(L, count * sizeof *entries + 1, 0);
     entry *next = entries;
 
@@ -287,7 +286,6 @@ static const entry *push_entries(lua_State *L, int index, size_t *n)
         lua_pop(L, 1);
     }
     qsort(entries, count, sizeof *entries, compare_entries);
-    *n = count;
     return entries;
 }
 
@@ -316,23 +314,25 @@ static void fill_member(writer *w, const place *at, int index,
     lua_pop(L, 1);
 }
 
-static void fill_object(writer *w, const place *at, int index, ebb_value *into)
+static void fill_object(writer *w, const place *at, int index, const keys *k,
+                        ebb_value *into)
 {
-    size_t n;
-    const entry *entries = push_entries(w->L, index, &n);
+    size_t n = (size_t)(k->integers + k->names);
+    const entry *entries = push_entries(w->L, index, n);
 
     for (size_t i = 0; i < n; i++)
         fill_member(w, at, index, &entries[i], into);
     lua_pop(w->L, 1);
 }
 
-static void fill(writer *w, const place *at, int index, ebb_value *into)
+static void fill(writer *w, const place *at, int index, const keys *k,
+                 ebb_value *into)
 {
     luaL_checkstack(w->L, 8, "the value is nested too deeply");
     if (ebb_value_type(into) == EBB_ARRAY)
-        fill_list(w, at, index, into);
+        fill_list(w, at, index, k, into);
     else
-        fill_object(w, at, index, into);
+        fill_object(w, at, index, k, into);
 }
 
 ebb_value **lebb_value_check(lua_State *L, int index, const char *what,

@@ -2,6 +2,7 @@
 #include "lua/lvalue.h"
 
 #include <lauxlib.h>
+#include <string.h>
 
 #define BOX_NAME   "ebb.box"
 #define ARRAY_NAME "ebb.array"
@@ -42,7 +43,7 @@ static void push_object(lua_State *L, const ebb_value *value, unsigned how)
     while (ebb_value_next(value, &place_, &key, &member)) {
         if (ebb_value_type(member) == EBB_NULL && !(how & LEBB_VALUE_NULLS))
             continue;
-        lua_pushstring(L, key);
+        lua_pushlstring(L, key, strlen(key)); /* past Lua's cache by address */
         lebb_value_push(L, member, how);
         lua_rawset(L, -3);
     }
