@@ -4,24 +4,11 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-#include <math.h>
 #include <string.h>
 
 #define ROOM_FIRST 4
 
 /* ---- make ---- */
-
-ebb_value *ebb_value_new(ebb_type type, size_t bytes)
-{
-    ebb_value *value = ebb_mem_alloc(bytes);
-
-    if (value != NULL) {
-        value->type = type;
-        atomic_init(&value->owners, 1);
-        value->n = 0;
-    }
-    return value;
-}
 
 ebb_value *ebb_value_null(void)
 {
@@ -40,40 +27,17 @@ ebb_value *ebb_value_bool(bool b)
 
 ebb_value *ebb_value_int(int64_t i)
 {
-    ebb_value *value = ebb_value_new(EBB_INT, sizeof *value);
-
-    if (value != NULL)
-        value->integer = i;
-    return value;
+    return ebb_pool_int(NULL, i);
 }
 
 ebb_value *ebb_value_float(double d)
 {
-    ebb_value *value =
-        isfinite(d) ? ebb_value_new(EBB_FLOAT, sizeof *value) : NULL;
-
-    if (value != NULL)
-        value->real = d;
-    return value;
-}
-
-ebb_value *ebb_value_string_valid(const char *bytes, size_t n)
-{
-    ebb_value *value = ebb_value_new(EBB_STRING, sizeof(ebb_string) + n + 1);
-    ebb_string *string = (ebb_string *)value;
-
-    if (value == NULL)
-        return NULL;
-    value->n = n;
-    if (n > 0)
-        memcpy(string->bytes, bytes, n);
-    string->bytes[n] = '\0';
-    return value;
+    return ebb_pool_float(NULL, d);
 }
 
 ebb_value *ebb_value_string(const char *bytes, size_t n)
 {
-    return ebb_utf8_valid(bytes, n) ? ebb_value_string_valid(bytes, n) : NULL;
+    return ebb_pool_string(NULL, bytes, n);
 }
 
 ebb_value *ebb_value_text(const char *text)
@@ -83,24 +47,12 @@ ebb_value *ebb_value_text(const char *text)
 
 ebb_value *ebb_value_array(void)
 {
-    ebb_value *value = ebb_value_new(EBB_ARRAY, sizeof(ebb_array));
-    ebb_array *array = (ebb_array *)value;
-
-    if (array != NULL) {
-        array->room = 0;
-        array->members = NULL;
-    }
-    return value;
+    return ebb_pool_array(NULL);
 }
 
 ebb_value *ebb_value_object(void)
 {
-    ebb_value *value = ebb_value_new(EBB_OBJECT, sizeof(ebb_object));
-    ebb_object *object = (ebb_object *)value;
-
-    if (object != NULL)
-        object->many = NULL;
-    return value;
+    return ebb_pool_object(NULL);
 }
 
 static void clear_array(ebb_array *array)
@@ -108,23 +60,33 @@ static void clear_array(ebb_array *array)
     for (size_t i = 0; i < array->head.n; i++)
         ebb_value_free(array->members[i]);
     ebb_mem_free(array->members);
+    ebb_pool_free(array->pool);
 }
 
-/* The last owner of a leaf frees it; who is alone need not ask the others. */
+/* Whether the caller was the last owner; who is alone need not ask others. */
+static bool is_left(ebb_value *value)
+{
+    unsigned owners =
+        atomic_load_explicit(&value->owners, memory_order_acquire);
+
+    if (owners == 1 || owners == EBB_OWNERS_POOL)
+        return true;
+    return owners > 0 && atomic_fetch_sub(&value->owners, 1) == 1;
+}
+
 void ebb_value_free(ebb_value *value)
 {
-    unsigned owners;
+    bool is_pooled;
 
-    if (value == NULL)
+    if (value == NULL || !is_left(value))
         return;
-    owners = atomic_load_explicit(&value->owners, memory_order_acquire);
-    if (owners == 0 || (owners > 1 && atomic_fetch_sub(&value->owners, 1) > 1))
-        return;
+    is_pooled = value->owners == EBB_OWNERS_POOL;
     if (value->type == EBB_ARRAY)
         clear_array((ebb_array *)value);
     else if (value->type == EBB_OBJECT)
         ebb_object_clear((ebb_object *)value);
-    ebb_mem_free(value);
+    if (!is_pooled)
+        ebb_mem_free(value);
 }
 
 /* ---- put ---- */
@@ -227,12 +189,26 @@ static ebb_value *copy_container(const ebb_value *value, int depth)
     return NULL;
 }
 
-/* Another owner of what does not change. */
+static ebb_value *copy_leaf(const ebb_value *leaf)
+{
+    if (leaf->type == EBB_INT)
+        return ebb_value_int(leaf->integer);
+    if (leaf->type == EBB_FLOAT)
+        return ebb_value_float(leaf->real);
+    return ebb_pool_string_valid(NULL, ((const ebb_string *)leaf)->bytes,
+                                 leaf->n);
+}
+
+/* Another owner of what does not change; what a pool has, it keeps. */
 static ebb_value *share(const ebb_value *leaf)
 {
     ebb_value *shared = ebb_value_mutable(leaf);
+    unsigned owners =
+        atomic_load_explicit(&shared->owners, memory_order_relaxed);
 
-    if (atomic_load_explicit(&shared->owners, memory_order_relaxed) > 0)
+    if (owners == EBB_OWNERS_POOL)
+        return copy_leaf(leaf);
+    if (owners > 0)
         atomic_fetch_add(&shared->owners, 1);
     return shared;
 }

@@ -177,6 +177,7 @@ static int make_room(ebb_object *o, size_t room)
         return -1;
     if (o->many == NULL) {
         many->branches = NULL;
+        many->pool = NULL;
         memcpy(many->members, o->few, o->head.n * sizeof(ebb_member));
     }
     many->room = (uint32_t)room;
@@ -205,6 +206,13 @@ ebb_member *ebb_object_add(ebb_object *o, const char *key, size_t n)
     return member;
 }
 
+ebb_pool **ebb_object_pool(ebb_object *o)
+{
+    if (o->many == NULL && make_room(o, (size_t)2 * EBB_MEMBERS_FEW) != 0)
+        return NULL;
+    return &o->many->pool;
+}
+
 void ebb_object_del(ebb_object *o, ebb_member *member)
 {
     size_t at = (size_t)(member - ebb_object_members(o));
@@ -223,8 +231,10 @@ void ebb_object_clear(ebb_object *o)
 {
     for (size_t i = 0; i < o->head.n; i++)
         clear_member(&ebb_object_members(o)[i]);
-    if (o->many != NULL)
-        drop_tree(o->many);
+    if (o->many == NULL)
+        return;
+    drop_tree(o->many);
+    ebb_pool_free(o->many->pool);
     ebb_mem_free(o->many);
 }
 

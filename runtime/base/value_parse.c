@@ -32,7 +32,8 @@ typedef struct parser {
     size_t n, values_left;
     yajl_handle handle;
     ebb_value *root;
-    size_t end;                           /* of its text */
+    ebb_pool *pool; /* of the root, once that is a container */
+    size_t end;     /* of its text */
     ebb_value *open[EBB_VALUE_DEPTH_MAX]; /* the containers around */
     size_t depth;
     ebb_member *member; /* of the innermost object: it waits for its value */
@@ -130,11 +131,11 @@ static int take_number(parser *p, const char *text)
     if (strpbrk(text, ".eE") == NULL) {
         i = strtoll(text, NULL, 10);
         return errno == ERANGE ? refuse(p, EBB_PROTOCOL, "too big integer")
-                               : take(p, ebb_value_int(i));
+                               : take(p, ebb_pool_int(p->pool, i));
     }
     d = strtod_l(text, NULL, newlocale(LC_ALL_MASK, "C", NULL));
     return isinf(d) ? refuse(p, EBB_PROTOCOL, "real number overflow")
-                    : take(p, ebb_value_float(d));
+                    : take(p, ebb_pool_float(p->pool, d));
 }
 
 static int on_number(void *context, const char *digits, size_t n)
@@ -158,9 +159,12 @@ static int on_number(void *context, const char *digits, size_t n)
 
 static int on_string(void *context, const unsigned char *bytes, size_t n)
 {
-    if (!ebb_utf8_valid((const char *)bytes, n))
-        return refuse(context, EBB_PROTOCOL, "a string is not UTF-8");
-    return take(context, ebb_value_string_valid((const char *)bytes, n));
+    const char *text = (const char *)bytes;
+    parser *p = context;
+
+    if (!ebb_utf8_valid(text, n))
+        return refuse(p, EBB_PROTOCOL, "a string is not UTF-8");
+    return take(p, ebb_pool_string_valid(p->pool, text, n));
 }
 
 static int on_key(void *context, const unsigned char *bytes, size_t n)
@@ -186,18 +190,24 @@ static int begin(parser *p, ebb_value *container)
     }
     if (!take(p, container))
         return 0;
+    if (p->depth == 0)
+        p->pool = ebb_value_pool(container);
     p->open[p->depth++] = container;
-    return 1;
+    return p->pool != NULL ? 1 : refuse(p, EBB_NO_MEMORY, "JSON");
 }
 
 static int on_object(void *context)
 {
-    return begin(context, ebb_value_object());
+    parser *p = context;
+
+    return begin(p, ebb_pool_object(p->pool));
 }
 
 static int on_array(void *context)
 {
-    return begin(context, ebb_value_array());
+    parser *p = context;
+
+    return begin(p, ebb_pool_array(p->pool));
 }
 
 static int on_end(void *context)

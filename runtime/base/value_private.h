@@ -2,14 +2,18 @@
 #pragma once
 
 /*
- * What a value is in memory: one block each, whose type says which of these
- * structs it is. A leaf (null, boolean, number, string) never changes and may
- * have several owners; an array or object has one.
+ * What a value is in memory: its type says which of these structs it is. A
+ * leaf (null, boolean, number, string) never changes and may have several
+ * owners; an array or object has one. Each is a block by itself, or a part of
+ * its pool, and then nobody frees it but that.
  */
 
-#include "base/value.h"
+#include "base/value_pool.h"
 
+#include <limits.h>
 #include <stdatomic.h>
+
+#define EBB_OWNERS_POOL UINT_MAX
 
 struct ebb_value {
     ebb_type type;
@@ -31,6 +35,7 @@ typedef struct ebb_value_array {
     ebb_value head;
     size_t room;
     ebb_value **members;
+    ebb_pool *pool; /* or NULL */
 } ebb_array;
 
 /*
@@ -62,6 +67,7 @@ typedef struct ebb_branch {
 typedef struct ebb_many {
     uint32_t room, root;
     ebb_branch *branches; /* room + 1; NULL: no need yet, or no memory */
+    ebb_pool *pool;       /* or NULL */
     ebb_member members[];
 } ebb_many;
 
@@ -93,10 +99,7 @@ static inline ebb_member *ebb_object_members(ebb_object *object)
     return object->many != NULL ? object->many->members : object->few;
 }
 
-ebb_value *ebb_value_new(ebb_type type, size_t bytes);
-
-/* As ebb_value_string, of bytes that are known to be UTF-8. */
-ebb_value *ebb_value_string_valid(const char *bytes, size_t n);
+void ebb_pool_free(ebb_pool *pool); /* NULL is fine */
 
 /* As ebb_value_copy, of a value inside so many others. */
 ebb_value *ebb_value_copy_at(const ebb_value *value, int depth);
@@ -111,6 +114,9 @@ ebb_member *ebb_object_find(ebb_object *object, const char *key, size_t n);
 
 /* A new last member of a key that is not there. NULL: no memory. */
 ebb_member *ebb_object_add(ebb_object *object, const char *key, size_t n);
+
+/* Where the object keeps its pool. NULL: no memory. */
+ebb_pool **ebb_object_pool(ebb_object *object);
 
 void ebb_object_del(ebb_object *object, ebb_member *member);
 void ebb_object_clear(ebb_object *object);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/value_pool.h"
 #include "task/fields_text.h"
 #include "task/place.h"
 
@@ -16,6 +17,7 @@ typedef struct check {
     ebb_err *err;
     const char *text; /* the default that was made last, */
     ebb_value *value; /* which the entries of a list share; owned */
+    ebb_pool *pool;   /* of the list around, or NULL */
 } check;
 
 static const char *got(const ebb_value *value)
@@ -151,8 +153,33 @@ static ebb_value *check_map(const ebb_place *at, const ebb_field *field,
 
 /* A list holds objects, whose fields are checked as the input's own. */
 static ebb_value *check_object(const ebb_place *at, const ebb_field *fields,
-                               size_t count, const ebb_value *input,
-                               check *c);
+                               size_t count, const ebb_value *input, check *c);
+
+static int add_entries(const ebb_place *at, const ebb_field *field,
+                       const ebb_value *value, ebb_value *out, check *c)
+{
+    ebb_pool *around = c->pool;
+    size_t i = 0, n = ebb_value_size(value);
+    ebb_value *entry;
+
+    c->pool = ebb_value_pool(out);
+    for (; i < n && c->pool != NULL; i++) {
+        ebb_place here = { at, NULL, i + 1 };
+
+        entry = check_object(&here, field->items, field->items_count,
+                             ebb_value_at(value, i), c);
+        if (entry == NULL)
+            break;
+        if (ebb_value_add(out, entry) != 0) {
+            ebb_err_set(c->err, EBB_NO_MEMORY, "copy of an input");
+            break;
+        }
+    }
+    if (c->pool == NULL)
+        ebb_err_set(c->err, EBB_NO_MEMORY, "copy of an input");
+    c->pool = around;
+    return i == n ? 0 : -1;
+}
 
 static ebb_value *check_list(const ebb_place *at, const ebb_field *field,
                              const ebb_value *value, check *c)
@@ -168,18 +195,10 @@ static ebb_value *check_list(const ebb_place *at, const ebb_field *field,
                                "expected %.17g to %.17g entries, got %zu",
                                field->min, field->max, n);
     out = made(ebb_value_array(), c->err);
-    for (size_t i = 0; out != NULL && i < n; i++) {
-        ebb_place here = { at, NULL, i + 1 };
-        ebb_value *entry = check_object(&here, field->items, field->items_count,
-                                        ebb_value_at(value, i), c);
-        if (entry != NULL && ebb_value_add(out, entry) == 0)
-            continue;
-        if (entry != NULL)
-            ebb_err_set(c->err, EBB_NO_MEMORY, "copy of an input");
-        ebb_value_free(out);
-        out = NULL;
-    }
-    return out;
+    if (out == NULL || n == 0 || add_entries(at, field, value, out, c) == 0)
+        return out;
+    ebb_value_free(out);
+    return NULL;
 }
 
 static ebb_value *check_field(const ebb_place *at, const ebb_field *field,
@@ -280,8 +299,7 @@ static int set_field(const ebb_place *at, const ebb_field *field,
 }
 
 static ebb_value *check_object(const ebb_place *at, const ebb_field *fields,
-                               size_t count, const ebb_value *input,
-                               check *c)
+                               size_t count, const ebb_value *input, check *c)
 {
     ebb_type type = ebb_value_type(input);
     size_t given = 0;
@@ -291,7 +309,7 @@ static ebb_value *check_object(const ebb_place *at, const ebb_field *fields,
         input = NULL; /* Lua's {} says neither list nor map. */
     else if (type != EBB_OBJECT)
         return ebb_place_wrong(at, c->err, "expected map, got %s", got(input));
-    out = made(ebb_value_object(), c->err);
+    out = made(ebb_pool_object(c->pool), c->err);
     for (size_t i = 0; out != NULL && i < count; i++) {
         const ebb_value *value = ebb_value_find(input, fields[i].name);
         given += value != NULL;

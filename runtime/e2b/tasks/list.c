@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/value_pool.h"
 #include "e2b/connection.h"
 #include "e2b/files.h"
 #include "e2b/filesystem.h"
@@ -16,35 +17,28 @@ typedef struct directory {
     int64_t limit, available;
     ebb_e2b_listing listing;
     ebb_value *entries;
-    ebb_value *type; /* of the last entry: most are of one */
-    ebb_err broken;  /* what made us stop reading */
+    ebb_pool *pool; /* of the entries */
+    ebb_err broken; /* what made us stop reading */
 } directory;
 
-/* The entry's type; one value for all entries in a row that share it. */
-static ebb_value *type_of(directory *d, const ebb_e2b_entry *entry)
-{
-    const char *last = ebb_value_get_string(d->type, NULL);
-
-    if (last == NULL || strcmp(last, entry->type) != 0) {
-        ebb_value_free(d->type);
-        d->type = ebb_value_text(entry->type);
-    }
-    return d->type == NULL ? NULL : ebb_value_copy(d->type);
-}
-
+/* The strings were checked as they were read. */
 static int add_entry(void *context, const ebb_e2b_entry *entry, ebb_err *err)
 {
     directory *d = context;
+    ebb_pool *pool = d->pool;
     ebb_value *out;
 
     if (d->available++ >= d->limit)
         return 0;
-    out = ebb_e2b_result_with(ebb_value_object(), "name",
-                              ebb_value_string(entry->name, entry->name_n));
-    out = ebb_e2b_result_with(out, "path",
-                              ebb_value_string(entry->path, entry->path_n));
-    out = ebb_e2b_result_with(out, "type", type_of(d, entry));
-    out = ebb_e2b_result_with(out, "size", ebb_value_int(entry->size));
+    out = ebb_e2b_result_with(
+        ebb_pool_object(pool), "name",
+        ebb_pool_string_valid(pool, entry->name, entry->name_n));
+    out = ebb_e2b_result_with(
+        out, "path", ebb_pool_string_valid(pool, entry->path, entry->path_n));
+    out = ebb_e2b_result_with(
+        out, "type",
+        ebb_pool_string_valid(pool, entry->type, strlen(entry->type)));
+    out = ebb_e2b_result_with(out, "size", ebb_pool_int(pool, entry->size));
     if (ebb_value_add(d->entries, out) == 0)
         return 0;
     return ebb_err_set(err, EBB_NO_MEMORY, "entry of a directory");
@@ -126,7 +120,8 @@ static void begin(ebb_e2b_job *job)
     d->limit = ebb_value_find_int(job->input, "limit", 0);
     d->entries = ebb_value_array();
     ebb_e2b_listing_init(&d->listing, add_entry, d);
-    if (d->entries == NULL)
+    d->pool = d->entries != NULL ? ebb_value_pool(d->entries) : NULL;
+    if (d->pool == NULL)
         ebb_e2b_job_no_memory(job);
     else
         ebb_e2b_connect(job, 0, list);
@@ -138,7 +133,6 @@ static void clear(ebb_e2b_job *job)
 
     ebb_e2b_listing_clear(&d->listing);
     ebb_value_free(d->entries);
-    ebb_value_free(d->type);
 }
 
 void ebb_e2b_task_list(ebb_attempt *attempt)

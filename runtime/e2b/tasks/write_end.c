@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/value_pool.h"
 #include "e2b/connection.h"
 #include "e2b/errors.h"
 #include "e2b/files.h"
@@ -19,26 +20,30 @@ static void set_fate(ebb_e2b_writing *w, size_t first, size_t n,
         w->files[i].fate = fate;
 }
 
+static int add_file(ebb_value *files, ebb_pool *pool, const ebb_e2b_file *f)
+{
+    ebb_value *entry = ebb_e2b_result_with(ebb_pool_object(pool), "path",
+                                           ebb_value_copy(f->name));
+
+    entry = ebb_e2b_result_with(entry, "byteCount",
+                                ebb_pool_int(pool, (int64_t)f->n));
+    return ebb_value_add(files, entry);
+}
+
 /* [{path, byteCount}] of the files of one fate. */
 static ebb_value *list(const ebb_e2b_writing *w, ebb_e2b_fate fate)
 {
     ebb_value *out = ebb_value_array();
+    ebb_pool *pool = out != NULL ? ebb_value_pool(out) : NULL;
+    bool failed = pool == NULL;
 
-    for (size_t i = 0; out != NULL && i < w->count; i++) {
-        const ebb_e2b_file *f = &w->files[i];
-        ebb_value *entry;
-        if (f->fate != fate)
-            continue;
-        entry = ebb_e2b_result_with(ebb_value_object(), "path",
-                                    ebb_value_copy(f->name));
-        entry = ebb_e2b_result_with(entry, "byteCount",
-                                    ebb_value_int((int64_t)f->n));
-        if (ebb_value_add(out, entry) != 0) {
-            ebb_value_free(out);
-            out = NULL;
-        }
-    }
-    return out;
+    for (size_t i = 0; !failed && i < w->count; i++)
+        failed =
+            w->files[i].fate == fate && add_file(out, pool, &w->files[i]) != 0;
+    if (!failed)
+        return out;
+    ebb_value_free(out);
+    return NULL;
 }
 
 ebb_value *ebb_e2b_writing_details(const ebb_e2b_job *job)
