@@ -33,17 +33,17 @@ static ebb_http_idle *place_of(ebb_http_client *client, int fd)
 void ebb_http_idle_add(ebb_http_client *client, int fd,
                        const ebb_http_ends *ends)
 {
+    size_t local = strlen(ends->local), remote = strlen(ends->remote);
     ebb_http_idle *at;
 
-    if (strlen(ends->local) >= EBB_HTTP_ADDRESS_BYTES ||
-        strlen(ends->remote) >= EBB_HTTP_ADDRESS_BYTES)
+    if (local >= EBB_HTTP_ADDRESS_BYTES || remote >= EBB_HTTP_ADDRESS_BYTES)
         return;
     at = place_of(client, fd);
     at->fd = fd;
     at->local_port = ends->local_port;
     at->remote_port = ends->remote_port;
-    strcpy(at->local, ends->local);
-    strcpy(at->remote, ends->remote);
+    memcpy(at->local, ends->local, local + 1);
+    memcpy(at->remote, ends->remote, remote + 1);
 }
 
 void ebb_http_idle_del(ebb_http_client *client, int fd)

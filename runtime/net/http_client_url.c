@@ -53,10 +53,9 @@ static int set_where(ebb_http_call *call, const char *method, ebb_err *err)
 {
     const char *host = call->url.host;
 
-    call->where = ebb_mem_alloc(strlen(method) + strlen(host) + 2);
+    call->where = ebb_mem_printf("%s %s", method, host);
     if (call->where == NULL)
         return ebb_err_set(err, EBB_NO_MEMORY, "HTTP request");
-    stpcpy(stpcpy(stpcpy(call->where, method), " "), host);
     return 0;
 }
 
