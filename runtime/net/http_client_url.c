@@ -23,20 +23,22 @@ static int parse(ebb_http_url *url, const char *text, ebb_err *err)
     url->text = ebb_mem_dup(text);
     if (url->parts == NULL || url->text == NULL) {
         ebb_http_url_clear(url);
-        return ebb_err_set(err, EBB_NO_MEMORY, "HTTP request");
+        ebb_err_set(err, EBB_NO_MEMORY, "HTTP request");
+        return -1;
     }
-    good = curl_url_set(url->parts, CURLUPART_URL, text, CURLU_PATH_AS_IS) ==
-               CURLUE_OK &&
-           curl_url_get(url->parts, CURLUPART_HOST, &url->host, 0) ==
-               CURLUE_OK &&
-           curl_url_get(url->parts, CURLUPART_SCHEME, &scheme, 0) ==
-               CURLUE_OK &&
-           strncmp(scheme, "http", 4) == 0;
+    good =
+        curl_url_set(url->parts, CURLUPART_URL, text, CURLU_PATH_AS_IS) ==
+            CURLUE_OK &&
+        curl_url_get(url->parts, CURLUPART_HOST, &url->host, 0) == CURLUE_OK &&
+        url->host != NULL &&
+        curl_url_get(url->parts, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+        strncmp(scheme, "http", 4) == 0;
     curl_free(scheme);
     if (good)
         return 0;
     ebb_http_url_clear(url);
-    return ebb_err_set(err, EBB_INVALID_INPUT, "'%s' is not an HTTP URL", text);
+    ebb_err_set(err, EBB_INVALID_INPUT, "'%s' is not an HTTP URL", text);
+    return -1;
 }
 
 static bool is_loopback(const char *host)
