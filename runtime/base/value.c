@@ -12,17 +12,17 @@
 
 ebb_value *ebb_value_null(void)
 {
-    static ebb_value null = { .type = EBB_NULL };
+    static const ebb_value null = { .type = EBB_NULL };
 
-    return &null;
+    return ebb_value_mutable(&null);
 }
 
 ebb_value *ebb_value_bool(bool b)
 {
-    static ebb_value no = { .type = EBB_BOOL };
-    static ebb_value yes = { .type = EBB_BOOL, .boolean = true };
+    static const ebb_value no = { .type = EBB_BOOL };
+    static const ebb_value yes = { .type = EBB_BOOL, .boolean = true };
 
-    return b ? &yes : &no;
+    return ebb_value_mutable(b ? &yes : &no);
 }
 
 ebb_value *ebb_value_int(int64_t i)
