@@ -83,6 +83,7 @@ typedef struct keys {
     lua_Integer integers; /* how many */
     lua_Integer last;     /* the largest of them */
     lua_Integer names;
+    size_t bytes; /* of those, each with a NUL */
     bool has_others, below_one;
 } keys;
 
@@ -99,6 +100,7 @@ static keys look_at_keys(lua_State *L, int index)
             k.last = i > k.last ? i : k.last;
         } else if (lua_type(L, -2) == LUA_TSTRING) {
             k.names++;
+            k.bytes += lua_rawlen(L, -2) + 1;
         } else {
             k.has_others = true;
         }
@@ -246,7 +248,7 @@ static void fill_list(writer *w, const place *at, int index, const keys *k,
     }
 }
 
-/* A key of an object; its bytes live as long as the table has it. */
+/* A key of an object. */
 typedef struct entry {
     const char *name; /* NULL: the integer */
     size_t n;
@@ -266,26 +268,48 @@ static int compare_entries(const void *left, const void *right)
     return order ? order : (a->n > b->n) - (a->n < b->n);
 }
 
+/* Takes the name on top of the stack to where free bytes begin, if it fits. */
+static bool copy_name(lua_State *L, entry *to, char **bytes, const char *end)
+{
+    const char *name = lua_tolstring(L, -1, &to->n);
+
+    if (to->n >= (size_t)(end - *bytes))
+        return false;
+    memcpy(*bytes, name, to->n + 1);
+    to->name = *bytes;
+    *bytes += to->n + 1;
+    return true;
+}
+
 /*
  * Pushes the keys in order, so that one table is one text in every process;
- * Lua's own order differs.
+ * Lua's own order differs. Whenever Lua gives memory, finalizers of the script
+ * may run and change the table: the keys are copied, and not more than were
+ * there when room for them was made.
  */
-static const entry *push_entries(lua_State *L, int index, size_t count)
+static const entry *push_entries(lua_State *L, int index, const keys *k,
+                                 size_t *n)
 {
-    entry *entries = lua_newuserdatauv(L, count * sizeof *entries + 1, 0);
-    entry *next = entries;
+    size_t room = (size_t)(k->integers + k->names);
+    entry *entries =
+        lua_newuserdatauv(L, room * sizeof *entries + k->bytes + 1, 0);
+    char *bytes = (char *)(entries + room), *end = bytes + k->bytes;
+    int top = lua_gettop(L);
 
+    *n = 0;
     lua_pushnil(L);
-    while (lua_next(L, index)) {
-        *next = (entry){ 0 };
-        if (lua_type(L, -2) == LUA_TSTRING)
-            next->name = lua_tolstring(L, -2, &next->n);
-        else
-            next->integer = lua_tointeger(L, -2);
-        next++;
+    while (*n < room && lua_next(L, index)) {
+        entry *next = &entries[*n];
         lua_pop(L, 1);
+        *next = (entry){ 0 };
+        if (lua_type(L, -1) != LUA_TSTRING)
+            next->integer = lua_tointeger(L, -1);
+        else if (!copy_name(L, next, &bytes, end))
+            continue;
+        ++*n;
     }
-    qsort(entries, count, sizeof *entries, compare_entries);
+    lua_settop(L, top);
+    qsort(entries, *n, sizeof *entries, compare_entries);
     return entries;
 }
 
@@ -317,8 +341,8 @@ static void fill_member(writer *w, const place *at, int index,
 static void fill_object(writer *w, const place *at, int index, const keys *k,
                         ebb_value *into)
 {
-    size_t n = (size_t)(k->integers + k->names);
-    const entry *entries = push_entries(w->L, index, n);
+    size_t n;
+    const entry *entries = push_entries(w->L, index, k, &n);
 
     for (size_t i = 0; i < n; i++)
         fill_member(w, at, index, &entries[i], into);

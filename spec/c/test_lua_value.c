@@ -112,6 +112,30 @@ static void a_hundred_levels_pass_and_a_million_do_not_crash(void **state)
     LUA_ROWS_CHECK(rows);
 }
 
+/*
+ * Finalizers run wherever memory is asked for. This one changes the table `t`,
+ * which has keys that are long enough to be collected.
+ */
+#define FINALIZER(what)                                                        \
+    "local json, t, n, long = require 'ebb'.json, {}, 0, ('k'):rep(50) "       \
+    "local function fill() for k = 1, 50 do t[long .. k] = k end end fill() "  \
+    "local function arm() setmetatable({}, { __gc = function() n = n + "       \
+    "1 " what " if n < 1000 then arm() end end }) end arm() "                  \
+    "collectgarbage('setpause', 1) collectgarbage('setstepmul', 1000) "        \
+    "for i = 1, 200 do fill() json.encode(t) end return n > 20"
+
+static void a_table_that_changes_while_it_is_read_does_no_harm(void **state)
+{
+    static const lua_row rows[] = {
+        { FINALIZER("t[n] = nil t[long .. 'x' .. n] = n"), "true" },
+        { FINALIZER("for k in next, t do t[k] = nil end"), "true" },
+    };
+
+    (void)state;
+    for (int gc = LUA_ROWS_AS_IT_IS; gc <= LUA_ROWS_GENERATIONAL; gc++)
+        lua_rows_check(rows, sizeof rows / sizeof *rows, (lua_rows_gc)gc);
+}
+
 /* What a host may give a thread: no level may cost a kilobyte. */
 #define STACK_BYTES (64u << 10)
 
@@ -259,6 +283,7 @@ int main(void)
         CASE(what_is_not_json_is_refused_when_decoded, "B01, B04"),
         CASE(tables_that_are_no_json_are_named_by_path, "B04"),
         CASE(a_hundred_levels_pass_and_a_million_do_not_crash, "C12"),
+        cmocka_unit_test(a_table_that_changes_while_it_is_read_does_no_harm),
         CASE(levels_fit_a_small_stack, "C12"),
         CASE(thousands_of_values_pass_and_a_million_do_not_crash, "C12"),
         cmocka_unit_test(results_come_as_plain_tables),
