@@ -66,6 +66,7 @@ EBB_API int ebb_value_set(ebb_value *object, const char *key,
 /* The key as bytes: UTF-8 without NUL, else -1. */
 EBB_API int ebb_value_set_n(ebb_value *object, const char *key, size_t n,
                             ebb_value *member);
+/* -1: it is not there. Takes time for each member that comes after it. */
 EBB_API int ebb_value_del(ebb_value *object, const char *key);
 
 /* Read. value may be NULL: its type is EBB_NULL. */

@@ -108,6 +108,65 @@ static uint32_t insert(ebb_many *many, uint32_t at, uint32_t number)
     return split(b, skew(b, at));
 }
 
+/* A tree may have lost a level below at: lowers and turns what stands out. */
+static uint32_t balance(ebb_branch *b, uint32_t at)
+{
+    uint32_t left = b[b[at].left].level, right = b[b[at].right].level;
+    uint32_t level = (left < right ? left : right) + 1;
+
+    if (level < b[at].level) {
+        b[at].level = level;
+        if (level < right)
+            b[b[at].right].level = level;
+    }
+    at = skew(b, at);
+    b[at].right = skew(b, b[at].right);
+    if (b[at].right != 0)
+        b[b[at].right].right = skew(b, b[b[at].right].right);
+    at = split(b, at);
+    if (b[at].right != 0)
+        b[at].right = split(b, b[at].right);
+    return at;
+}
+
+/* Takes a member out of the tree below at, and gives its new root. */
+static uint32_t take_out(ebb_many *many, uint32_t at, uint32_t number)
+{
+    const char *key = ebb_member_key(&many->members[number - 1]);
+    ebb_branch *b = many->branches;
+    uint32_t heir = b[at].left;
+
+    if (at == number && heir == 0)
+        return b[at].right;
+    if (at == number) { /* the key before it takes its place */
+        while (b[heir].right != 0)
+            heir = b[heir].right;
+        b[at].left = take_out(many, b[at].left, heir);
+        b[heir] = b[at];
+        at = heir;
+    } else if (compare(key, strlen(key), &many->members[at - 1]) < 0) {
+        b[at].left = take_out(many, b[at].left, number);
+    } else {
+        b[at].right = take_out(many, b[at].right, number);
+    }
+    return balance(b, at);
+}
+
+/* Of n members those after the number are about to move down by one. */
+static void renumber(ebb_many *many, uint32_t number, size_t n)
+{
+    ebb_branch *b = many->branches;
+
+    if (number == n)
+        return;
+    for (size_t i = 1; i <= n; i++) {
+        b[i].left -= b[i].left > number;
+        b[i].right -= b[i].right > number;
+    }
+    many->root -= many->root > number;
+    memmove(&b[number], &b[number + 1], (n - number) * sizeof *b);
+}
+
 /* Without memory for it members are looked at one by one. */
 static void grow_tree(ebb_many *many, size_t n)
 {
@@ -215,16 +274,17 @@ ebb_pool **ebb_object_pool(ebb_object *o)
 
 void ebb_object_del(ebb_object *o, ebb_member *member)
 {
-    size_t at = (size_t)(member - ebb_object_members(o));
+    size_t n = o->head.n--;
+    uint32_t number = (uint32_t)(member - ebb_object_members(o)) + 1;
 
+    if (o->many != NULL && o->many->branches != NULL && n - 1 > BRANCHES_MIN) {
+        o->many->root = take_out(o->many, o->many->root, number);
+        renumber(o->many, number, n);
+    } else if (o->many != NULL) {
+        drop_tree(o->many);
+    }
     clear_member(member);
-    memmove(member, member + 1, (o->head.n - at - 1) * sizeof *member);
-    o->head.n--;
-    if (o->many == NULL)
-        return;
-    drop_tree(o->many);
-    if (o->head.n > BRANCHES_MIN)
-        grow_tree(o->many, o->head.n);
+    memmove(member, member + 1, (n - number) * sizeof *member);
 }
 
 void ebb_object_clear(ebb_object *o)

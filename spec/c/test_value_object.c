@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -134,6 +135,95 @@ static void members_can_be_taken_out_down_to_none(void **state)
     }
 }
 
+/* The names of the members in order, as they have to be. */
+typedef struct model {
+    int names[MANY], n;
+} model;
+
+static int place_in(const model *m, int name)
+{
+    for (int i = 0; i < m->n; i++)
+        if (m->names[i] == name)
+            return i;
+    return -1;
+}
+
+static void assert_as(const ebb_value *object, const model *m, name_fn *name)
+{
+    char key[KEY_BYTES];
+    const char *found;
+    ebb_value *member;
+    void *place = NULL;
+
+    assert_int_equal(ebb_value_size(object), m->n);
+    for (int i = 0; i < m->n; i++) {
+        name(key, m->names[i]);
+        assert_true(ebb_value_next(object, &place, &found, &member));
+        assert_string_equal(found, key);
+        assert_ptr_equal(ebb_value_find(object, key), member);
+        assert_int_equal(ebb_value_get_int(member), m->names[i]);
+    }
+}
+
+static void set_last(ebb_value *object, model *m, const char *key, int name)
+{
+    assert_null(ebb_value_find(object, key));
+    assert_int_equal(ebb_value_set(object, key, ebb_value_int(name)), 0);
+    m->names[m->n++] = name;
+}
+
+static void take(ebb_value *object, model *m, const char *key, int place)
+{
+    assert_int_equal(ebb_value_del(object, key), 0);
+    assert_null(ebb_value_find(object, key));
+    m->n--;
+    memmove(&m->names[place], &m->names[place + 1],
+            (size_t)(m->n - place) * sizeof *m->names);
+}
+
+/* Any member, while most come for a time, and then most go. */
+static void members_that_come_and_go_are_found(void **state)
+{
+    ebb_value *object = ebb_value_object();
+    model m = { .n = 0 };
+    unsigned random = 1;
+    char key[KEY_BYTES];
+
+    (void)state;
+    for (int step = 0; step < 10 * MANY; step++) {
+        random = random * 1103515245U + 12345U;
+        int name = (int)(random >> 16) % 200, place = place_in(&m, name);
+        bool grows = (step / MANY % 2 == 0) != (random >> 8 & 7 ? 0 : 1);
+
+        alike(key, name);
+        if (place < 0 && grows)
+            set_last(object, &m, key, name);
+        else if (place >= 0 && !grows)
+            take(object, &m, key, place);
+        if (step % 10 == 0)
+            assert_as(object, &m, alike);
+    }
+    ebb_value_free(object);
+}
+
+/* Half a minute of a processor, were the rest looked at with each. */
+static void many_members_go_one_by_one_in_time(void **state)
+{
+    ebb_value *object = ebb_value_object();
+    clock_t start = clock();
+    char key[KEY_BYTES];
+
+    (void)state;
+    fill(object, rising, 20 * MANY);
+    for (int i = 0; i < 20 * MANY; i++) {
+        rising(key, i % 2 == 0 ? i / 2 : 20 * MANY - 1 - i / 2);
+        assert_int_equal(ebb_value_del(object, key), 0);
+    }
+    assert_int_equal(ebb_value_size(object), 0);
+    assert_in_range(clock() - start, 0, 10 * CLOCKS_PER_SEC);
+    ebb_value_free(object);
+}
+
 /* The sender chooses the keys: no choice may cost a look at all for each. */
 static void a_name_given_twice_is_found_among_many(void **state)
 {
@@ -243,6 +333,8 @@ int main(void)
         cmocka_unit_test(keys_that_begin_alike_are_told_apart),
         cmocka_unit_test(a_member_set_again_keeps_its_place),
         cmocka_unit_test(members_can_be_taken_out_down_to_none),
+        cmocka_unit_test(members_that_come_and_go_are_found),
+        cmocka_unit_test(many_members_go_one_by_one_in_time),
         CASE(a_name_given_twice_is_found_among_many, "B01"),
         cmocka_unit_test(a_copy_outlives_what_it_was_made_of),
         cmocka_unit_test(no_memory_while_parsing_loses_nothing),
