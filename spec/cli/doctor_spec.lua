@@ -4,6 +4,7 @@
 local cjson = require "cjson"
 local program = require "support.program"
 
+local build = os.getenv "EBB_BUILD" or "build"
 local ebb
 
 setup(function() ebb = program.open() end)
@@ -72,6 +73,26 @@ describe("ebb doctor", function()
     assert.truthy(rows["ebb-agent"].fix:find("EBB_LIBEXEC", 1, true))
     local out = ebb:plain("doctor", "EBB_LIBEXEC=/nowhere")
     assert.truthy(out:find("MISSING  ebb-sandboxd", 1, true), out)
+  end)
+
+  it("says nothing more in a folder that was deleted", function()
+    local out, status = program.shell(([[
+      mkdir %s/gone && cd %s/gone && rmdir %s/gone &&
+      env -u EBB_LOCAL EBB_STATE=%s timeout 60 %s/ebb doctor 2>&1 >/dev/null
+    ]]):format(ebb.dir, ebb.dir, ebb.dir, ebb.dir, build))
+    assert.equal("", out)
+    assert.equal(0, status)
+  end)
+
+  it("runs ebb's programs wherever they are", function()
+    local odd = ebb.dir .. "/it's $HOME"
+    program.shell(('ln -s "$(realpath %s/libexec)" "%s"'):format(build,
+      odd:gsub("%$", "\\$")))
+    local rows, status = rows_of(('EBB_LIBEXEC="%s"'):format(
+      (odd:gsub("%$", "\\$"))))
+    assert.equal(0, status)
+    assert.equal(odd .. "/ebb-sandboxd", rows["ebb-sandboxd"].message)
+    assert.is_true(rows.isolation.ok, rows.isolation.message)
   end)
 
   it("refuses a state folder that cannot be, or is another's", function()
