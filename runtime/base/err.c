@@ -81,6 +81,20 @@ static void add_draft(message *m, const char *draft, int wrote)
         ebb_utf8_finish(&decoder, keep, m);
 }
 
+/* Whoever reads a message that was cut sees that it was. */
+static void finish(message *m)
+{
+    static const char mark[] = "…";
+    size_t most = EBB_ERR_MSG_BYTES - sizeof mark;
+
+    if (m->full && m->n > most)
+        for (m->n = most; ((unsigned char)m->text[m->n] & 0xC0) == 0x80;)
+            m->n--;
+    m->text[m->n] = '\0';
+    if (m->full)
+        memcpy(m->text + m->n, mark, sizeof mark);
+}
+
 static message begin(ebb_err *err, ebb_code code, int status)
 {
     err->code = code;
@@ -97,7 +111,7 @@ static int set_v(ebb_err *err, ebb_code code, int status, const char *fmt,
     message m = begin(err, code, status);
 
     add_draft(&m, draft, wrote);
-    m.text[m.n] = '\0';
+    finish(&m);
     return -1;
 }
 
@@ -137,7 +151,7 @@ int ebb_err_set_errno(ebb_err *err, ebb_code code, const char *fmt, ...)
     m.n = strlen(m.text);
     add_draft(&m, ": ", 2);
     add_draft(&m, why, (int)strlen(why));
-    m.text[m.n] = '\0';
+    finish(&m);
     return -1;
 }
 
@@ -156,7 +170,7 @@ int ebb_err_wrap(ebb_err *err, const char *fmt, ...)
     add_draft(&m, draft, wrote);
     add_draft(&m, ": ", 2);
     add_draft(&m, inner, (int)strlen(inner));
-    m.text[m.n] = '\0';
+    finish(&m);
     return -1;
 }
 

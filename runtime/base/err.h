@@ -68,7 +68,8 @@ typedef struct ebb_err {
 
 /*
  * Fills err and returns -1, so that a failure is one line. A message that does
- * not fit is cut between two characters; control characters become spaces.
+ * not fit is cut between two characters and ends in "…"; control characters
+ * become spaces.
  */
 EBB_API int ebb_err_set(ebb_err *err, ebb_code code, const char *fmt, ...)
     EBB_PRINTF(3, 4);

@@ -85,8 +85,10 @@ static void add_quoted(void *context, const char *text, size_t n)
         size_t width = 1;
         while (i + width < n && ((unsigned char)text[i + width] & 0xC0) == 0x80)
             width++;
-        if (q->n + width > q->room)
+        if (q->n + width > q->room) {
+            q->room = q->n; /* nothing shorter after it either */
             return;
+        }
         memcpy(q->out + q->n, text + i, width);
         q->n += width;
         i += width;
@@ -96,10 +98,12 @@ static void add_quoted(void *context, const char *text, size_t n)
 void ebb_e2b_error_quote(const ebb_e2b_job *job, const char *text, size_t n,
                          char words[EBB_E2B_WORDS_BYTES])
 {
+    static const char mark[] = "…";
     char all[1024];
     quote long_one = { all, 0, sizeof all - 1 };
     quote q = { words, 0, EBB_E2B_WORDS_BYTES - 1 };
     ebb_utf8 decoder;
+    bool is_cut;
 
     /* Decode and redact more than is shown, so that no key is cut in two. */
     ebb_utf8_init(&decoder);
@@ -109,10 +113,15 @@ void ebb_e2b_error_quote(const ebb_e2b_job *job, const char *text, size_t n,
         if ((unsigned char)all[i] < ' ')
             all[i] = ' ';
     ebb_e2b_error_redact(job, all);
+    is_cut = strlen(all) > q.room;
+    if (is_cut)
+        q.room -= sizeof mark - 1;
     add_quoted(&q, all, strlen(all));
     while (q.n > 0 && words[q.n - 1] == ' ')
         q.n--;
     words[q.n] = '\0';
+    if (is_cut)
+        memcpy(words + q.n, mark, sizeof mark);
 }
 
 static ebb_value *body_json(const ebb_e2b_transfer *transfer)

@@ -32,7 +32,7 @@ void ebb_e2b_error_words(const ebb_e2b_job *job,
                          const ebb_e2b_transfer *transfer,
                          char words[EBB_E2B_WORDS_BYTES]);
 
-/* Any text of a service, made fit to be quoted. */
+/* Any text of a service, made fit to be quoted; one that is cut ends in "…". */
 void ebb_e2b_error_quote(const ebb_e2b_job *job, const char *text, size_t n,
                          char words[EBB_E2B_WORDS_BYTES]);
 

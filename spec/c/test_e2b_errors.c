@@ -51,6 +51,33 @@ static void every_answer_is_judged_by_its_status_first(void **state)
     }
 }
 
+static void long_words_are_quoted_in_part_and_marked(void **state)
+{
+    static const char *const fills[] = { "x", "\xC3\xA9", "\xE2\x82\xAC",
+                                         "\xF0\x9F\x98\x80" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
+        rig *r = rig_open();
+        char body[2100] = "";
+        rig_call *call;
+
+        while (strlen(body) < 2000)
+            strcat(body, fills[i]);
+        rig_add(r, (rig_rule){ .method = "GET",
+                               .path = "/sandboxes/i1",
+                               .status = 400,
+                               .body = body });
+        call = rig_call_task(r, "e2b.getSandbox", "{\"sandboxId\":\"i1\"}");
+        assert_code(call, EBB_INVALID_INPUT);
+        if (strstr(call->err.msg, "… (HTTP 400)") == NULL)
+            fail_msg("%s", call->err.msg);
+        assert_true(strlen(call->err.msg) > 150);
+        rig_call_free(call);
+        rig_close(r);
+    }
+}
+
 static void retry_after_counts_where_it_means_something(void **state)
 {
     static const struct {
@@ -196,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(every_answer_is_judged_by_its_status_first, "B10"),
+        cmocka_unit_test(long_words_are_quoted_in_part_and_marked),
         cmocka_unit_test(retry_after_counts_where_it_means_something),
         CASE(the_key_is_never_part_of_a_message, "D06"),
         CASE(no_secret_of_a_call_is_part_of_a_message, "D06"),

@@ -67,8 +67,10 @@ static void a_long_message_is_cut_between_characters(void **state)
         assert_true(ebb_utf8_valid(err.msg, strlen(err.msg)));
         assert_true(strlen(err.msg) < EBB_ERR_MSG_BYTES);
         assert_true(strlen(err.msg) >= EBB_ERR_MSG_BYTES - 4);
+        assert_string_equal(err.msg + strlen(err.msg) - 3, "…");
         ebb_err_wrap(&err, "%s", text);
         assert_true(ebb_utf8_valid(err.msg, strlen(err.msg)));
+        assert_string_equal(err.msg + strlen(err.msg) - 3, "…");
     }
 }
 
@@ -82,7 +84,25 @@ static void what_comes_after_a_cut_is_left_out(void **state)
     memset(text, 'x', 254);
     memcpy(text + 254, "\xC3\xA9yz", 5);
     ebb_err_set(&err, EBB_SERVER, "%s", text);
-    assert_int_equal(strlen(err.msg), 254);
+    memcpy(text + 252, "…", 4);
+    assert_string_equal(err.msg, text);
+    text[252] = '\0';
+    ebb_err_set(&err, EBB_SERVER, "%s\xC3\xA9", text);
+    assert_int_equal(strlen(err.msg), 254); /* it fits */
+}
+
+static void a_reason_after_a_cut_message_is_left_out_too(void **state)
+{
+    char text[300];
+    ebb_err err;
+
+    (void)state;
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    errno = ENOENT;
+    ebb_err_set_errno(&err, EBB_SERVER, "%s", text);
+    memcpy(text + 252, "…", 4);
+    assert_string_equal(err.msg, text);
 }
 
 static void control_characters_become_spaces(void **state)
@@ -144,6 +164,7 @@ int main(void)
         cmocka_unit_test(wrapping_prefixes_and_keeps_the_rest),
         cmocka_unit_test(a_long_message_is_cut_between_characters),
         cmocka_unit_test(what_comes_after_a_cut_is_left_out),
+        cmocka_unit_test(a_reason_after_a_cut_message_is_left_out_too),
         cmocka_unit_test(control_characters_become_spaces),
         cmocka_unit_test(bytes_that_are_not_utf8_are_replaced),
         cmocka_unit_test(every_code_has_a_name_that_finds_it),
