@@ -18,12 +18,12 @@ typedef enum kind { INTEGER, FLOAT, STRING, BOOLEAN, OTHER } kind;
 typedef struct key {
     kind kind;
     union {
-        lua_Integer integer;
+        lua_Integer integer; /* of another key: its place */
         lua_Number number;
-        const char *text;  /* the table keeps it */
-        lua_Integer other; /* where it is in the list of those */
+        const char *text;
     } as;
-    size_t n; /* of text */
+    size_t n;          /* of text */
+    lua_Integer place; /* among the keys as they came */
 } key;
 
 static int compare_text(const key *a, const key *b)
@@ -66,10 +66,10 @@ static bool is_list(lua_State *L, size_t *count)
     return list;
 }
 
-/* Reads the key at the top; others are added to the table at index. */
-static key read_key(lua_State *L, int others)
+/* Reads the key at the top. */
+static key read_key(lua_State *L, lua_Integer place)
 {
-    key k = { .kind = OTHER };
+    key k = { .kind = OTHER, .as.integer = place, .place = place };
 
     switch (lua_type(L, -1)) {
     case LUA_TNUMBER:
@@ -88,57 +88,41 @@ static key read_key(lua_State *L, int others)
         k.as.integer = lua_toboolean(L, -1);
         break;
     default:
-        k.as.other = (lua_Integer)lua_rawlen(L, others) + 1;
-        lua_pushvalue(L, -1);
-        lua_rawseti(L, others, k.as.other);
         break;
     }
     return k;
 }
 
-static void push_key(lua_State *L, const key *k, int others)
-{
-    switch (k->kind) {
-    case INTEGER:
-        lua_pushinteger(L, k->as.integer);
-        break;
-    case FLOAT:
-        lua_pushnumber(L, k->as.number);
-        break;
-    case STRING:
-        lua_pushlstring(L, k->as.text, k->n);
-        break;
-    case BOOLEAN:
-        lua_pushboolean(L, (int)k->as.integer);
-        break;
-    default:
-        lua_rawgeti(L, others, k->as.other);
-        break;
-    }
-}
-
-/* Replaces what is above 1 by the list of the keys in order. */
+/*
+ * Replaces what is above 1 by the list of the keys in order. Whenever Lua gives
+ * memory, finalizers of the script may run and take keys out of the table: the
+ * list of those that came keeps them.
+ */
 static void push_sorted(lua_State *L, size_t count)
 {
+    int room = count < INT32_MAX ? (int)count : 0;
+    lua_Integer n = 0, others = 0;
     key *keys;
-    size_t n = 0;
 
     lua_settop(L, 1);
-    lua_newtable(L); /* 2: the other keys */
-    keys = lua_newuserdatauv(L, count * sizeof *keys + 1, 0);  /* 3 */
-    lua_createtable(L, count < INT32_MAX ? (int)count : 0, 0); /* 4 */
+    lua_createtable(L, room, 0);                              /* 2: they came */
+    keys = lua_newuserdatauv(L, count * sizeof *keys + 1, 0); /* 3 */
+    lua_createtable(L, room, 0);                              /* 4: in order */
     lua_pushnil(L);
-    while (n < count && lua_next(L, 1)) {
+    while ((size_t)n < count && lua_next(L, 1)) {
         lua_pop(L, 1);
-        keys[n++] = read_key(L, 2);
+        keys[n] = read_key(L, n + 1);
+        others += keys[n].kind == OTHER;
+        lua_pushvalue(L, -1);
+        lua_rawseti(L, 2, ++n);
     }
     lua_settop(L, 4);
-    qsort(keys, n, sizeof *keys, compare);
-    for (size_t i = 0; i < n; i++) {
-        push_key(L, &keys[i], 2);
-        lua_rawseti(L, 4, (lua_Integer)i + 1);
+    qsort(keys, (size_t)n, sizeof *keys, compare);
+    for (lua_Integer i = 0; i < n; i++) {
+        lua_rawgeti(L, 2, keys[i].place);
+        lua_rawseti(L, 4, i + 1);
     }
-    if (lua_rawlen(L, 2) > 1)
+    if (others > 1)
         ebb_run_note_raw_order(lebb_durable_current(L));
     lua_replace(L, 2);
     lua_settop(L, 2);

@@ -377,6 +377,29 @@ static void it_runs_a_script_s_own_tasks_as_one_step(void **state)
 
 /* ---- no memory ---- */
 
+/* Finalizers run wherever memory is asked for; this one empties the table. */
+static void pairs_keep_the_keys_of_a_table_that_changes(void **state)
+{
+    rig *r = *state;
+
+    assert_int_equal(reopen(r, "pairs"), EBB_RUN_ACTIVE);
+    assert_string_equal(
+        lua_host_run(
+            r->host,
+            "local t, long, left, emptied = {}, ('k'):rep(500), 0, 0 "
+            "local function arm() setmetatable({}, { __gc = function() arm() "
+            "left = left - 1 if left == 0 then emptied = emptied + 1 "
+            "for k in next, t do t[k] = nil end end end }) end arm() "
+            "collectgarbage('setpause', 1) "
+            "collectgarbage('setstepmul', 1000) "
+            "for i = 1, 6 do "
+            "for k = 1, 5000 do t[long .. k] = k end "
+            "left = i assert(pairs(t) ~= next) left = 0 end "
+            "return emptied > 0"),
+        "true");
+    close_run(r);
+}
+
 static long allocations_left; /* 0: no limit */
 static pthread_t script_thread;
 
@@ -463,6 +486,7 @@ int main(void)
         TEST(it_waits_again_after_a_step_that_ctrl_c_stopped),
         TEST(it_closes_in_the_middle_of_everything),
         TEST(it_runs_a_script_s_own_tasks_as_one_step),
+        TEST(pairs_keep_the_keys_of_a_table_that_changes),
         TEST(it_survives_each_failing_allocation),
     };
 
