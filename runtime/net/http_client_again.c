@@ -89,7 +89,7 @@ bool ebb_http_again(ebb_http_call *call)
     ebb_http_pieces_rewind(&call->body);
     if (call->body.n > 0)
         curl_easy_setopt(call->easy, CURLOPT_POSTFIELDS, NULL);
-    call->connected = call->sent = call->marked = call->is_known = false;
+    call->connected = call->sent = call->marked = false;
     call->sent_ms = -1;
     call->result = CURLE_OK;
     call->curl_msg[0] = '\0';

@@ -61,6 +61,7 @@ static int on_connected(void *context, char *remote, char *local,
      * it has taken is enough for us. */
     if (call->body.handed > 0 || (call->once && call->sent))
         return CURL_PREREQFUNC_ABORT;
+    call->is_known = false; /* a second try has another connection */
     if (!call->connected && !call->again) {
         curl_easy_getinfo(call->easy, CURLINFO_NUM_CONNECTS, &connects);
         call->reused = connects == 0;

@@ -72,6 +72,38 @@ static void a_body_that_found_nobody_is_not_the_next_one_s(void **state)
     }
 }
 
+static const char late[] = "HTTP/1.1 408 Request Timeout\r\n"
+                           "Content-Length: 0\r\n\r\n";
+
+/* Of a connection, too, that libcurl makes by itself for a second try. */
+static void what_came_between_two_calls_is_no_answer(void **state)
+{
+    fixture *f = *state;
+    ebb_http_request get = request_for(&f->o, "GET", f->url), request;
+    peer p, fresh;
+
+    start(f, &get);
+    p = receive(f, "\r\n\r\n");
+    peer_send(&p, nothing);
+    ends_well(f);
+    ebb_buf_reset(&p.got);
+    start(f, &get);
+    assert_true(peer_wait(&p, f->loop, "\r\n\r\n", SOON));
+    peer_close(&p);
+    p = receive(f, "\r\n\r\n");
+    peer_send(&p, nothing);
+    ends_well(f);
+    peer_send(&p, late);
+    run_for(f->loop, 20);
+    request = post(f);
+    start(f, &request);
+    fresh = receive(f, "\r\n\r\nbody");
+    peer_send(&fresh, nothing);
+    ends_well(f);
+    peer_close(&fresh);
+    peer_close(&p);
+}
+
 static bool starts(fixture *f, const char *url)
 {
     ebb_http_request request = request_for(&f->o, "GET", url);
@@ -137,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CALLED(a_body_that_found_nobody_is_not_the_next_one_s),
+        CALLED(what_came_between_two_calls_is_no_answer),
         CALLED(each_call_goes_where_its_url_says),
         CALLED(without_a_socket_it_says_that_files_are_too_many),
     };
