@@ -18,14 +18,22 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Its own place, a free one, or that of the oldest. */
+/* Its own place, a free one, or when all are taken one in turn. */
 static ebb_http_idle *place_of(ebb_http_client *client, int fd)
 {
-    ebb_http_idle *at = &client->idle[client->idle_next];
+    ebb_http_idle *at = NULL;
 
-    for (size_t i = 0; i < EBB_HTTP_IDLE_MAX; i++)
-        if (client->idle[i].local_port != 0 && client->idle[i].fd == fd)
-            return &client->idle[i];
+    for (size_t i = 0; i < EBB_HTTP_IDLE_MAX; i++) {
+        ebb_http_idle *idle = &client->idle[i];
+
+        if (idle->local_port != 0 && idle->fd == fd)
+            return idle;
+        if (idle->local_port == 0 && at == NULL)
+            at = idle;
+    }
+    if (at != NULL)
+        return at;
+    at = &client->idle[client->idle_next];
     client->idle_next = (client->idle_next + 1) % EBB_HTTP_IDLE_MAX;
     return at;
 }

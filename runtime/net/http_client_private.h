@@ -65,7 +65,7 @@ struct ebb_http_client {
     ebb_http_call *ready; /* something was recorded, in order */
     ebb_http_call **ready_end;
     ebb_http_idle idle[EBB_HTTP_IDLE_MAX];
-    size_t idle_next; /* the place of the oldest */
+    size_t idle_next; /* whose place goes when none is free */
     struct ebb_http_socket *unwatched; /* of idle connections */
     unsigned depth; /* of turns on the stack */
     bool freed;

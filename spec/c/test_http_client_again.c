@@ -277,6 +277,23 @@ static void the_oldest_connection_makes_room(void **state)
     free(client);
 }
 
+static void a_closed_connection_makes_room_first(void **state)
+{
+    ebb_http_client *client = calloc(1, sizeof *client);
+    ebb_http_ends which = { .local = "::1", .remote = "::1" };
+
+    (void)state;
+    for (int i = 0; i < 3 * EBB_HTTP_IDLE_MAX; i++) {
+        which.local_port = which.remote_port = i + 1;
+        ebb_http_idle_add(client, i, &which);
+        if (i > 0)
+            ebb_http_idle_del(client, i);
+    }
+    which.local_port = which.remote_port = 1;
+    assert_int_equal(ebb_http_idle_find(client, &which), 0);
+    free(client);
+}
+
 static void an_answer_that_began_is_no_end(void **state)
 {
     ends *e = kept_connection(*state);
@@ -310,6 +327,7 @@ int main(void)
         EACH(an_answer_that_began_is_no_end),
         cmocka_unit_test(connections_from_one_port_are_told_apart),
         cmocka_unit_test(the_oldest_connection_makes_room),
+        cmocka_unit_test(a_closed_connection_makes_room_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
