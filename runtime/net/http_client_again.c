@@ -69,6 +69,7 @@ static bool ended_first(int fd, const struct tcp_info *info)
 
 void ebb_http_again_note(ebb_http_call *call, int fd)
 {
+    const struct linger drop = { .l_onoff = 1, .l_linger = 0 };
     struct tcp_info info;
 
     if (!call->marked || call->head.bytes > 0 || !get_info(fd, &info))
@@ -77,6 +78,10 @@ void ebb_http_again_note(ebb_http_call *call, int fd)
     call->unseen =
         info.tcpi_bytes_sent <= call->sent_before ||
         (info.tcpi_bytes_acked <= call->acked_before && ended_first(fd, &info));
+    /* What waits to leave, or to be sent again by TCP, must not reach a peer
+     * that has only ended its own sending. */
+    if (call->unseen)
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &drop, sizeof drop);
 }
 
 bool ebb_http_again(ebb_http_call *call)

@@ -129,6 +129,24 @@ static void a_body_that_could_not_leave_was_not_seen(void **state)
     free_ends(e);
 }
 
+/* A connection that is closed sends what waits in it, unless it is told. */
+static void what_was_not_seen_does_not_leave_later(void **state)
+{
+    ends *e = kept_connection(*state);
+    char bytes[64];
+
+    ebb_http_idle_cork(&e->call, e->client.fd);
+    hand_over(e);
+    send(e->client.fd, BODY, sizeof BODY - 1, MSG_NOSIGNAL);
+    assert_true(is_unseen(e));
+    close(e->client.fd);
+    usleep(20000);
+    assert_true(recv(e->server.fd, bytes, sizeof bytes, 0) <= 0);
+    e->client.fd = e->server.fd;
+    e->server.fd = -1;
+    free_ends(e);
+}
+
 static void a_peer_that_read_it_may_have_acted(void **state)
 {
     ends *e = kept_connection(*state);
@@ -319,6 +337,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         EACH(a_peer_that_had_closed_has_not_seen_it),
         EACH(a_body_that_could_not_leave_was_not_seen),
+        EACH(what_was_not_seen_does_not_leave_later),
         EACH(a_peer_that_read_it_may_have_acted),
         EACH(a_peer_that_had_it_unread_may_have_acted),
         EACH(a_peer_that_goes_on_reading_after_its_end_may_have_acted),
