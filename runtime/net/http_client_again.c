@@ -42,7 +42,10 @@ bool ebb_http_again_mark(ebb_http_call *call)
     struct tcp_info info;
     int queued = 0;
 
-    call->marked = call->reused && get_info(call->fd, &info);
+    /* What has carried a request has sent: a kernel without these counts, such
+     * as gVisor's, leaves them zero, which would prove anything. */
+    call->marked = call->reused && get_info(call->fd, &info) &&
+                   info.tcpi_bytes_sent > 0 && info.tcpi_bytes_acked > 0;
     if (!call->marked)
         return true;
     if (info.tcpi_state != STATE_ESTABLISHED)
@@ -51,6 +54,7 @@ bool ebb_http_again_mark(ebb_http_call *call)
      * acknowledged without the body. */
     if (call->connected && call->corked < 0)
         call->marked = ioctl(call->fd, SIOCOUTQ, &queued) == 0;
+    call->marked_fd = call->fd;
     call->sent_before = info.tcpi_bytes_sent;
     call->acked_before = info.tcpi_bytes_acked + (uint64_t)queued;
     return true;
@@ -72,7 +76,8 @@ void ebb_http_again_note(ebb_http_call *call, int fd)
     const struct linger drop = { .l_onoff = 1, .l_linger = 0 };
     struct tcp_info info;
 
-    if (!call->marked || call->head.bytes > 0 || !get_info(fd, &info))
+    if (!call->marked || fd != call->marked_fd || call->head.bytes > 0 ||
+        !get_info(fd, &info))
         return;
     call->marked = false;
     call->unseen =

@@ -116,6 +116,7 @@ struct ebb_http_call {
     bool again;     /* begun anew, see http_client_again.c */
     bool unseen;    /* the server cannot have seen a byte of the body */
     bool marked;    /* when the body began, these were the connection's: */
+    int marked_fd;         /* its socket */
     uint64_t sent_before;  /* bytes that had left */
     uint64_t acked_before; /* bytes that might be acknowledged */
     bool sent;      /* see ebb_http_was_sent */
