@@ -11,7 +11,10 @@
 #include <string.h>
 #include <strings.h>
 
-/* A message of 4 MiB may hold many small values; a tree costs 80 bytes each. */
+/*
+ * A message of 4 MiB may hold many small values; an object in a tree costs up
+ * to 220 bytes with its key, another value less.
+ */
 #define VALUES_MAX 200000u
 
 ProtobufCMessage *ebb_envd_decode(const ebb_envd_rpc *rpc, const char *bytes,
