@@ -249,15 +249,15 @@ static size_t find_half(const char *text, size_t n)
 /* why may end in a line of its own. */
 static int invalid(const parser *p, size_t at, const char *why, ebb_err *err)
 {
-    int line = 1, column = 1;
+    size_t line = 1, column = 1;
 
     for (size_t i = 0; i < at && i < p->n; i++) {
         column = p->text[i] == '\n' ? 1 : column + 1;
         line += p->text[i] == '\n';
     }
     return ebb_err_set(err, EBB_PROTOCOL,
-                       "invalid JSON at line %d, column %d: %.*s", line, column,
-                       (int)strcspn(why, "\n"), why);
+                       "invalid JSON at line %zu, column %zu: %.*s", line,
+                       column, (int)strcspn(why, "\n"), why);
 }
 
 /* yajl's words without their kind, as in "lexical error: invalid char". */
