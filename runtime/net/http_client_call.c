@@ -31,7 +31,7 @@ static bool give_with_head(ebb_http_call *call)
         return true;
     curl_easy_setopt(call->easy, CURLOPT_POSTFIELDS, call->body.copied);
     call->body.handed = call->body.n;
-    call->hold_due = call->before_body != NULL;
+    call->hold_due = call->before_body != NULL && !call->hold_told;
     return true;
 }
 
@@ -61,11 +61,13 @@ static int on_connected(void *context, char *remote, char *local,
      * it has taken is enough for us. */
     if (call->body.handed > 0 || (call->once && call->sent))
         return CURL_PREREQFUNC_ABORT;
-    call->is_known = false; /* a second try has another connection */
-    if (!call->connected && !call->again) {
+    /* A second try of libcurl's has another connection, a kept one, too. */
+    call->is_known = false;
+    if (!call->again)
         curl_easy_getinfo(call->easy, CURLINFO_NUM_CONNECTS, &connects);
-        call->reused = connects == 0;
-        if (call->reused && !begin_reused(call, &ends))
+    if (connects == 0) {
+        call->reused = true;
+        if (!begin_reused(call, &ends))
             return CURL_PREREQFUNC_ABORT;
     }
     call->connected = true;

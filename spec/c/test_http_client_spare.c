@@ -104,6 +104,41 @@ static void what_came_between_two_calls_is_no_answer(void **state)
     peer_close(&p);
 }
 
+/* Of two kept ones: the call's dies, and the other has heard something. */
+static void a_second_try_leaves_what_has_said_more(void **state)
+{
+    fixture *f = *state;
+    outcome other = { 0 };
+    ebb_http_request get = request_for(&f->o, "GET", f->url);
+    ebb_http_request beside = request_for(&other, "GET", f->url);
+    peer p[2], fresh;
+    int used;
+
+    start(f, &get);
+    p[0] = receive(f, "\r\n\r\n");
+    assert_non_null(ebb_http_start(f->client, &beside, &other.err));
+    p[1] = receive(f, "\r\n\r\n");
+    for (int i = 0; i < 2; i++) {
+        peer_send(&p[i], nothing);
+        ebb_buf_reset(&p[i].got);
+    }
+    ends_well(f);
+    assert_true(run_to_end(&other, f->loop, SOON));
+    start(f, &get);
+    run_for(f->loop, 20);
+    peer_read(&p[0]);
+    used = p[0].got.n > 0 ? 0 : 1;
+    peer_send(&p[1 - used], late);
+    peer_close(&p[used]);
+    fresh = receive(f, "\r\n\r\n");
+    peer_send(&fresh, nothing);
+    assert_true(run_to_end(&f->o, f->loop, SOON));
+    assert_int_equal(f->o.status, 200);
+    clear_outcome(&other);
+    peer_close(&p[1 - used]);
+    peer_close(&fresh);
+}
+
 static bool starts(fixture *f, const char *url)
 {
     ebb_http_request request = request_for(&f->o, "GET", url);
@@ -170,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CALLED(a_body_that_found_nobody_is_not_the_next_one_s),
         CALLED(what_came_between_two_calls_is_no_answer),
+        CALLED(a_second_try_leaves_what_has_said_more),
         CALLED(each_call_goes_where_its_url_says),
         CALLED(without_a_socket_it_says_that_files_are_too_many),
     };
