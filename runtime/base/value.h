@@ -98,7 +98,8 @@ EBB_API bool ebb_value_find_bool(const ebb_value *object, const char *key,
 
 /*
  * Iterates an object in order of insertion: start with *place NULL; false at
- * the end. The object must not change in between.
+ * the end. The object must not change in between, and a key is good for as
+ * long as it does not.
  */
 EBB_API bool ebb_value_next(const ebb_value *object, void **place,
                             const char **key, ebb_value **member);

@@ -248,14 +248,17 @@ static int make_room(ebb_object *o, size_t room)
 ebb_member *ebb_object_add(ebb_object *o, const char *key, size_t n)
 {
     size_t room = o->many != NULL ? o->many->room : EBB_MEMBERS_FEW;
-    ebb_member *member;
+    ebb_member *member, added;
 
-    if (o->head.n == room && make_room(o, 2 * room) != 0)
+    /* The key may be a part of another, which moves when room is made. */
+    if (set_key(&added, key, n) != 0)
         return NULL;
-    member = &ebb_object_members(o)[o->head.n];
-    if (set_key(member, key, n) != 0)
+    if (o->head.n == room && make_room(o, 2 * room) != 0) {
+        clear_member(&added);
         return NULL;
-    o->head.n++;
+    }
+    member = &ebb_object_members(o)[o->head.n++];
+    *member = added;
     if (o->head.n <= BRANCHES_MIN)
         return member;
     if (o->many->branches != NULL)

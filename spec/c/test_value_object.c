@@ -97,6 +97,27 @@ static void keys_that_begin_alike_are_told_apart(void **state)
     ebb_value_free(object);
 }
 
+/* Each key is the end of the one before, as it stands in its member. */
+static void a_key_may_be_a_part_of_one_that_is_there(void **state)
+{
+    ebb_value *object = ebb_value_object();
+    const char *key = "fifteen letters";
+
+    (void)state;
+    for (int i = 0; i < 15; i++) {
+        ebb_value *member;
+        void *place = NULL;
+
+        assert_int_equal(ebb_value_set(object, key + (i > 0), ebb_value_int(i)),
+                         0);
+        while (ebb_value_next(object, &place, &key, &member))
+            ;
+        assert_int_equal(strlen(key), 15 - i);
+        assert_string_equal(key, &"fifteen letters"[i]);
+    }
+    ebb_value_free(object);
+}
+
 static void a_member_set_again_keeps_its_place(void **state)
 {
     (void)state;
@@ -331,6 +352,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_member_is_found_in_every_order_and_number),
         cmocka_unit_test(keys_that_begin_alike_are_told_apart),
+        cmocka_unit_test(a_key_may_be_a_part_of_one_that_is_there),
         cmocka_unit_test(a_member_set_again_keeps_its_place),
         cmocka_unit_test(members_can_be_taken_out_down_to_none),
         cmocka_unit_test(members_that_come_and_go_are_found),
