@@ -16,23 +16,28 @@ static ebb_value *parse(const char *json, size_t n)
     return json != NULL ? ebb_value_parse(json, n, 0, &ignored) : NULL;
 }
 
-/* Whether the run killed it, and saw that it did. */
-static bool was_killed(const ebb_journal_run *run, const char *id)
+/* The ids of those that the run killed, and saw that it did, as keys. */
+static ebb_value *killed_by(const ebb_journal_run *run)
 {
-    bool killed = false;
+    ebb_value *killed = ebb_value_object();
+    int bad = 0;
 
-    for (size_t i = 0; i < run->steps_n && !killed; i++) {
+    for (size_t i = 0; i < run->steps_n && bad == 0; i++) {
         const ebb_journal_step *step = &run->steps[i];
         ebb_value *input;
-        const char *of;
+        const char *id;
         if (step->seq == 0 || step->failed || strcmp(step->name, KILL) != 0)
             continue;
         input = parse(step->input, step->input_bytes);
-        of = ebb_value_find_string(input, "sandboxId");
-        killed = of != NULL && strcmp(of, id) == 0;
+        id = ebb_value_find_string(input, "sandboxId");
+        if (id != NULL)
+            bad = ebb_value_set(killed, id, ebb_value_null());
         ebb_value_free(input);
     }
-    return killed;
+    if (bad == 0)
+        return killed;
+    ebb_value_free(killed);
+    return NULL;
 }
 
 /*
@@ -55,7 +60,7 @@ static bool may_have_made(const ebb_journal_step *step,
     return false;
 }
 
-static int add_sandbox(ebb_value *list, const ebb_journal_run *run,
+static int add_sandbox(ebb_value *list, const ebb_value *killed,
                        const ebb_journal_step *step)
 {
     ebb_value *input = parse(step->input, step->input_bytes);
@@ -67,7 +72,8 @@ static int add_sandbox(ebb_value *list, const ebb_journal_run *run,
     ebb_value *row = NULL;
     int bad = 0;
 
-    if (id == NULL ? may_have_made(step, outcome) : !was_killed(run, id)) {
+    if (id == NULL ? may_have_made(step, outcome)
+                   : ebb_value_find(killed, id) == NULL) {
         row = ebb_value_object();
         if (id != NULL)
             bad |= ebb_value_set(row, "sandboxId", ebb_value_text(id));
@@ -83,14 +89,15 @@ static int add_sandbox(ebb_value *list, const ebb_journal_run *run,
 
 ebb_value *ebb_runs_sandboxes(const ebb_journal_run *run)
 {
-    ebb_value *list = ebb_value_array();
-    int bad = 0;
+    ebb_value *list = ebb_value_array(), *killed = killed_by(run);
+    int bad = killed != NULL ? 0 : -1;
 
     for (size_t i = 0; i < run->steps_n && bad == 0; i++) {
         const ebb_journal_step *step = &run->steps[i];
         if (strcmp(step->name, CREATE) == 0)
-            bad |= add_sandbox(list, run, step);
+            bad |= add_sandbox(list, killed, step);
     }
+    ebb_value_free(killed);
     if (list != NULL && bad == 0)
         return list;
     ebb_value_free(list);
