@@ -160,3 +160,27 @@ ebb_value *ebb_pool_object(ebb_pool *pool)
         object->many = NULL;
     return value;
 }
+
+ebb_value *ebb_pool_object_of(ebb_pool *pool, const char *const keys[],
+                              ebb_value *const members[], size_t n)
+{
+    ebb_value *object = ebb_pool_object(pool);
+    bool failed = object == NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        ebb_member *place = NULL;
+
+        if (!failed && members[i] != NULL)
+            place =
+                ebb_object_add(ebb_object_of(object), keys[i], strlen(keys[i]));
+        if (place != NULL)
+            place->value = members[i];
+        else
+            ebb_value_free(members[i]);
+        failed = failed || place == NULL;
+    }
+    if (!failed)
+        return object;
+    ebb_value_free(object);
+    return NULL;
+}

@@ -24,3 +24,11 @@ ebb_value *ebb_pool_string_valid(ebb_pool *pool, const char *bytes,
                                  size_t n); /* of UTF-8, which is not asked */
 ebb_value *ebb_pool_array(ebb_pool *pool);
 ebb_value *ebb_pool_object(ebb_pool *pool);
+
+/*
+ * An object with its members at once, whose ownership moves, also on failure.
+ * The keys are of ASCII and differ, which is not checked. NULL: no memory, or
+ * one of the members was NULL.
+ */
+ebb_value *ebb_pool_object_of(ebb_pool *pool, const char *const keys[],
+                              ebb_value *const members[], size_t n);

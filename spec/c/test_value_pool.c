@@ -131,6 +131,40 @@ static void an_object_has_one_too_and_each_only_one(void **state)
     ebb_value_free(object);
 }
 
+static void an_object_comes_with_its_members(void **state)
+{
+    static const char *const keys[] = { "a", "a key of its own block",
+                                        "c", "d",
+                                        "e", "f" };
+    ebb_value *members[6];
+    starving s;
+
+    (void)state;
+    for (int left = 0; left < 20; left++) {
+        ebb_value *object;
+
+        for (int i = 0; i < 6; i++)
+            members[i] = ebb_value_int(i);
+        starving_start(&s, left);
+        object = ebb_pool_object_of(NULL, keys, members, 6);
+        s.left = 1000;
+        assert_int_equal(object != NULL, left >= 3);
+        ebb_value_free(object);
+        assert_int_equal(s.blocks, -6);
+        starving_stop();
+    }
+    members[0] = ebb_value_text("x");
+    members[1] = ebb_value_null();
+    assert_written(ebb_pool_object_of(NULL, keys, members, 2),
+                   EBB_WRITE_COMPACT,
+                   "{\"a\":\"x\",\"a key of its own block\":null}");
+    members[0] = NULL;
+    members[1] = ebb_value_text("freed");
+    assert_null(ebb_pool_object_of(NULL, keys, members, 2));
+    assert_written(ebb_pool_object_of(NULL, keys, members, 0),
+                   EBB_WRITE_COMPACT, "{}");
+}
+
 static void no_memory_for_a_pool_loses_nothing(void **state)
 {
     ebb_value *list = NULL;
@@ -158,6 +192,7 @@ int main(void)
         cmocka_unit_test(a_parsed_value_moves_into_another),
         cmocka_unit_test(a_pool_holds_values_of_any_size),
         cmocka_unit_test(an_object_has_one_too_and_each_only_one),
+        cmocka_unit_test(an_object_comes_with_its_members),
         cmocka_unit_test(no_memory_for_a_pool_loses_nothing),
     };
 

@@ -24,21 +24,20 @@ typedef struct directory {
 /* The strings were checked as they were read. */
 static int add_entry(void *context, const ebb_e2b_entry *entry, ebb_err *err)
 {
+    static const char *const keys[] = { "name", "path", "type", "size" };
     directory *d = context;
-    ebb_pool *pool = d->pool;
     ebb_value *out;
 
     if (d->available++ >= d->limit)
         return 0;
-    out = ebb_e2b_result_with(
-        ebb_pool_object(pool), "name",
-        ebb_pool_string_valid(pool, entry->name, entry->name_n));
-    out = ebb_e2b_result_with(
-        out, "path", ebb_pool_string_valid(pool, entry->path, entry->path_n));
-    out = ebb_e2b_result_with(
-        out, "type",
-        ebb_pool_string_valid(pool, entry->type, strlen(entry->type)));
-    out = ebb_e2b_result_with(out, "size", ebb_pool_int(pool, entry->size));
+    out = ebb_pool_object_of(
+        d->pool, keys,
+        (ebb_value *[]){
+            ebb_pool_string_valid(d->pool, entry->name, entry->name_n),
+            ebb_pool_string_valid(d->pool, entry->path, entry->path_n),
+            ebb_pool_string_valid(d->pool, entry->type, strlen(entry->type)),
+            ebb_pool_int(d->pool, entry->size) },
+        sizeof keys / sizeof *keys);
     if (ebb_value_add(d->entries, out) == 0)
         return 0;
     return ebb_err_set(err, EBB_NO_MEMORY, "entry of a directory");

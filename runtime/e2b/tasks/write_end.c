@@ -22,12 +22,11 @@ static void set_fate(ebb_e2b_writing *w, size_t first, size_t n,
 
 static int add_file(ebb_value *files, ebb_pool *pool, const ebb_e2b_file *f)
 {
-    ebb_value *entry = ebb_e2b_result_with(ebb_pool_object(pool), "path",
-                                           ebb_value_copy(f->name));
+    static const char *const keys[] = { "path", "byteCount" };
+    ebb_value *const members[] = { ebb_value_copy(f->name),
+                                   ebb_pool_int(pool, (int64_t)f->n) };
 
-    entry = ebb_e2b_result_with(entry, "byteCount",
-                                ebb_pool_int(pool, (int64_t)f->n));
-    return ebb_value_add(files, entry);
+    return ebb_value_add(files, ebb_pool_object_of(pool, keys, members, 2));
 }
 
 /* [{path, byteCount}] of the files of one fate. */
